@@ -1,0 +1,2 @@
+//! Builds the CUDA shim and its bindings.
+fn main() {}

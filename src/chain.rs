@@ -1,0 +1,572 @@
+//! The vocabulary of an experiment: a chain of dependent kernels and the ways to run it.
+//!
+//! Everything here is plain data. A [`Chain`] is validated when it is built, so that the launch
+//! path has no checks.
+
+use std::fmt;
+use std::str::FromStr;
+
+use clap::ValueEnum;
+use serde::{Deserialize, Serialize};
+
+use crate::error::{Error, Result};
+
+/// What an edge of the chain waits for before the secondary may launch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Dependency {
+    /// Completion of the primary and visibility of its writes (a zero-initialised graph edge).
+    Full,
+    /// All blocks of the primary have triggered or exited (port `Programmatic`).
+    Programmatic,
+    /// All blocks of the primary have begun (type `Programmatic`, port `LaunchCompletion`).
+    LaunchCompletion,
+}
+
+impl Dependency {
+    /// The name used in every file and table.
+    pub fn name(self) -> &'static str {
+        match self {
+            Dependency::Full => "full",
+            Dependency::Programmatic => "programmatic",
+            Dependency::LaunchCompletion => "launch-completion",
+        }
+    }
+}
+
+/// How a chain reaches the device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Submission {
+    /// One launch a node into a stream.
+    Stream,
+    /// One launch of an instantiated CUDA graph.
+    Graph,
+}
+
+impl Submission {
+    /// The name used in every file and table.
+    pub fn name(self) -> &'static str {
+        match self {
+            Submission::Stream => "stream",
+            Submission::Graph => "graph",
+        }
+    }
+}
+
+/// Segments that a body is divided into when `--trigger` is left to its default.
+pub const DEFAULT_SEGMENTS: u32 = 8;
+/// The most segments a body may be divided into.
+pub const MAX_SEGMENTS: u32 = 64;
+
+/// Where a block says that its dependents may launch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Trigger {
+    /// Never said: it counts when the block exits.
+    Implicit,
+    /// First instruction, before the block's own grid dependency sync.
+    AtEntry,
+    /// Before segment `at` of a body of `of` segments: `0/n` is right after the sync, `n/n` after
+    /// the body and before the last store.
+    Segment {
+        /// Segments done when the trigger is issued.
+        at: u32,
+        /// Segments of the body.
+        of: u32,
+    },
+    /// After the last store.
+    After,
+}
+
+impl Trigger {
+    /// The twelve positions of the default sweep, in order of time.
+    pub fn defaults() -> Vec<Trigger> {
+        let segments =
+            (0..=DEFAULT_SEGMENTS).map(|at| Trigger::Segment { at, of: DEFAULT_SEGMENTS });
+        let mut all = vec![Trigger::AtEntry];
+        all.extend(segments);
+        all.extend([Trigger::After, Trigger::Implicit]);
+        all
+    }
+
+    /// Position along the body, 0 right after the sync to 1 after the body; `None` for those that
+    /// no line on a chart should join (implicit, at entry).
+    pub fn position(self) -> Option<f64> {
+        match self {
+            Trigger::Segment { at, of } => Some(f64::from(at) / f64::from(of)),
+            Trigger::After => Some(1.0),
+            Trigger::Implicit | Trigger::AtEntry => None,
+        }
+    }
+
+    /// Sorts triggers in order of time: at entry, then along the body, after, implicit (exit).
+    pub fn order(self) -> f64 {
+        match self {
+            Trigger::AtEntry => -1.0,
+            Trigger::Segment { at, of } => f64::from(at) / f64::from(of),
+            Trigger::After => 2.0,
+            Trigger::Implicit => 3.0,
+        }
+    }
+}
+
+impl fmt::Display for Trigger {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Trigger::Implicit => f.pad("implicit"),
+            Trigger::AtEntry => f.pad("at-entry"),
+            Trigger::Segment { at, of } => f.pad(&format!("{at}/{of}")),
+            Trigger::After => f.pad("after"),
+        }
+    }
+}
+
+impl FromStr for Trigger {
+    type Err = String;
+
+    fn from_str(text: &str) -> std::result::Result<Self, String> {
+        match text {
+            "implicit" => return Ok(Trigger::Implicit),
+            "at-entry" => return Ok(Trigger::AtEntry),
+            "after" => return Ok(Trigger::After),
+            _ => {}
+        }
+        let expected = || {
+            format!(
+                "'{text}' is not a trigger: implicit, at-entry, after, or k/n with k from 0 to n \
+                 and n from 1 to {MAX_SEGMENTS} (4/8)"
+            )
+        };
+        let (at, of) = text.split_once('/').ok_or_else(expected)?;
+        let at: u32 = at.parse().map_err(|_| expected())?;
+        let of: u32 = of.parse().map_err(|_| expected())?;
+        if of == 0 || of > MAX_SEGMENTS || at > of {
+            return Err(expected());
+        }
+        Ok(Trigger::Segment { at, of })
+    }
+}
+
+impl Serialize for Trigger {
+    fn serialize<S: serde::Serializer>(&self, s: S) -> std::result::Result<S::Ok, S::Error> {
+        s.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for Trigger {
+    fn deserialize<D: serde::Deserializer<'de>>(d: D) -> std::result::Result<Self, D::Error> {
+        String::deserialize(d)?.parse().map_err(serde::de::Error::custom)
+    }
+}
+
+/// Who issues the trigger in a block.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, ValueEnum)]
+#[serde(rename_all = "kebab-case")]
+pub enum TriggerBy {
+    /// One thread, as soon as it gets there; it counts for its block.
+    #[default]
+    Thread,
+    /// One thread, after a block barrier.
+    Block,
+}
+
+/// Work before the grid dependency sync.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, ValueEnum)]
+#[serde(rename_all = "kebab-case")]
+pub enum PreambleKind {
+    /// No work.
+    None,
+    /// A fixed number of fused multiply-adds.
+    #[default]
+    Alu,
+    /// Spins until a deadline; cannot show contention.
+    Spin,
+    /// Prefetches the start of the body's region into L2.
+    PrefetchL2,
+    /// Copies the start of the body's region into shared memory.
+    PrefetchSmem,
+}
+
+/// Work after the grid dependency sync.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, ValueEnum)]
+#[serde(rename_all = "kebab-case")]
+pub enum BodyKind {
+    /// A fixed number of fused multiply-adds, issue-bound.
+    Fma,
+    /// Streams a fixed number of bytes from HBM; nodes read disjoint regions.
+    Hbm,
+    /// Streams a fixed number of bytes that stay in L2.
+    L2,
+    /// Spins until absolute deadlines; cannot show contention.
+    Spin,
+}
+
+impl BodyKind {
+    /// Whether the body reads a region of memory, so that a preamble can prefetch it.
+    pub fn streams(self) -> bool {
+        matches!(self, BodyKind::Hbm | BodyKind::L2)
+    }
+}
+
+/// State of the L2 when a sample begins.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, ValueEnum)]
+#[serde(rename_all = "kebab-case")]
+pub enum L2 {
+    /// As the sample before left it.
+    #[default]
+    Hot,
+    /// Flushed before each sample by streaming four times its size, outside the timed region.
+    Rotated,
+}
+
+/// How chains follow one another.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, ValueEnum)]
+#[serde(rename_all = "kebab-case")]
+pub enum Mode {
+    /// One chain, drained before the next; its first node has a full dependency.
+    #[default]
+    Isolated,
+    /// Chains back to back; the first node of each has the arm's dependency.
+    Pipelined,
+}
+
+/// Gives a `ValueEnum` the one name it has on the command line, in files and in tables.
+macro_rules! named {
+    ($($kind:ty),*) => { $(
+        impl $kind {
+            /// The name used on the command line, in every file and table.
+            pub fn name(self) -> String {
+                self.to_possible_value().expect("no value is skipped").get_name().to_owned()
+            }
+        }
+        impl fmt::Display for $kind {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.pad(&self.name())
+            }
+        }
+    )* };
+}
+named!(TriggerBy, PreambleKind, BodyKind, L2, Mode, Arm);
+
+/// One way to run the same chain.
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, ValueEnum,
+)]
+#[serde(rename_all = "kebab-case")]
+pub enum Arm {
+    /// Stream launches of the native kernel over full dependencies: a baseline.
+    Stream,
+    /// Stream launches of the programmatic kernel over full dependencies: a control.
+    StreamFull,
+    /// Stream launches with the programmatic attribute: a subject.
+    StreamPdl,
+    /// A graph of native kernels over full edges: the baseline.
+    Graph,
+    /// The baseline a second time: the noise floor.
+    GraphAa,
+    /// A graph of the programmatic kernel over full edges: a control.
+    GraphFull,
+    /// A graph over programmatic edges: the subject.
+    GraphPdl,
+    /// A graph over launch-completion edges.
+    GraphCompletion,
+    /// A graph over programmatic edges, a release/acquire flag a block in place of the sync: a
+    /// bound outside the documented contract.
+    Flags,
+    /// One cooperative kernel with a grid barrier a hop.
+    Persistent,
+    /// One fixed kernel, for drift.
+    Sentinel,
+}
+
+impl Arm {
+    /// How the arm's nodes reach the device.
+    pub fn submission(self) -> Submission {
+        match self {
+            Arm::Stream | Arm::StreamFull | Arm::StreamPdl => Submission::Stream,
+            _ => Submission::Graph,
+        }
+    }
+
+    /// What each hop of the arm waits for.
+    pub fn dependency(self) -> Dependency {
+        match self {
+            Arm::StreamPdl | Arm::GraphPdl | Arm::Flags => Dependency::Programmatic,
+            Arm::GraphCompletion => Dependency::LaunchCompletion,
+            _ => Dependency::Full,
+        }
+    }
+
+    /// The arm that this one's effect is measured against; `None` for a baseline and the sentinel.
+    pub fn baseline(self) -> Option<Arm> {
+        match self {
+            Arm::Stream | Arm::Graph | Arm::Sentinel => None,
+            Arm::StreamFull | Arm::StreamPdl => Some(Arm::Stream),
+            _ => Some(Arm::Graph),
+        }
+    }
+
+    /// The arm with the same machine code over full dependencies.
+    pub fn full_control(self) -> Option<Arm> {
+        match self {
+            Arm::StreamPdl => Some(Arm::StreamFull),
+            Arm::GraphPdl | Arm::GraphCompletion => Some(Arm::GraphFull),
+            _ => None,
+        }
+    }
+
+    /// Whether the arm is run once a trigger; the others have one position or none.
+    pub fn sweeps_trigger(self) -> bool {
+        matches!(self, Arm::StreamFull | Arm::StreamPdl | Arm::GraphFull | Arm::GraphPdl)
+    }
+
+    /// The trigger of an arm that does not sweep it; `None` where there is no trigger at all.
+    pub fn fixed_trigger(self) -> Option<Trigger> {
+        match self {
+            Arm::GraphCompletion => Some(Trigger::Implicit),
+            Arm::Flags => Some(Trigger::AtEntry),
+            _ => None,
+        }
+    }
+}
+
+/// The most threads a block may have on any GPU.
+pub const MAX_BLOCK_THREADS: u32 = 1024;
+/// The most blocks a cluster may have on any GPU (8 is portable, 16 needs an opt-in).
+pub const MAX_CLUSTER_BLOCKS: u32 = 16;
+/// The most dynamic shared memory a block may have on any GPU: 227 KiB.
+pub const MAX_SHARED_BYTES: u32 = 227 * 1024;
+/// The most blocks a one-dimensional grid may have.
+pub const MAX_GRID_BLOCKS: u32 = i32::MAX as u32;
+
+/// The launch configuration of every node.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Shape {
+    /// Blocks in the grid.
+    pub grid_blocks: u32,
+    /// Threads in a block.
+    pub block_threads: u32,
+    /// Dynamic shared memory of a block, in bytes.
+    pub shared_bytes: u32,
+    /// Blocks in a cluster; 1 launches without clusters.
+    pub cluster_blocks: u32,
+}
+
+impl Default for Shape {
+    fn default() -> Self {
+        Shape { grid_blocks: 132, block_threads: 128, shared_bytes: 0, cluster_blocks: 1 }
+    }
+}
+
+impl Shape {
+    /// Checks what no GPU could launch.
+    ///
+    /// # Errors
+    /// A usage error that names the field and its bound.
+    pub fn validate(&self) -> Result<()> {
+        let at_most = |what: &str, value: u32, most: u32| match value {
+            0 => Err(Error::usage(format!("use {what} 0"), "it must be at least 1")),
+            v if v > most => Err(Error::usage(
+                format!("use {what} {v}"),
+                format!("no GPU allows more than {most}"),
+            )),
+            _ => Ok(()),
+        };
+        at_most("--grid", self.grid_blocks, MAX_GRID_BLOCKS)?;
+        at_most("--block", self.block_threads, MAX_BLOCK_THREADS)?;
+        at_most("--cluster", self.cluster_blocks, MAX_CLUSTER_BLOCKS)?;
+        if self.shared_bytes > MAX_SHARED_BYTES {
+            return Err(Error::usage(
+                format!("use --shared-kib {}", self.shared_bytes.div_ceil(1024)),
+                "no GPU allows more than 227 KiB a block",
+            ));
+        }
+        if self.grid_blocks % self.cluster_blocks != 0 {
+            return Err(Error::usage(
+                format!("use --cluster {}", self.cluster_blocks),
+                format!("{} blocks are not a whole number of clusters", self.grid_blocks),
+            ));
+        }
+        Ok(())
+    }
+}
+
+/// What a piece of work is asked to be, before it is calibrated.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Target {
+    /// A time, in nanoseconds.
+    Ns(f64),
+    /// Bytes a node, for bodies that stream.
+    Bytes(u64),
+}
+
+/// A preamble: the kind, what was asked for, and the calibrated amount.
+///
+/// `units` are, per block: fused multiply-adds a thread (ALU), nanoseconds (spin), or bytes
+/// (prefetch).
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Preamble {
+    /// The kind of work.
+    pub kind: PreambleKind,
+    /// The time asked for, in nanoseconds.
+    pub target_ns: f64,
+    /// The calibrated amount; 0 before calibration.
+    pub units: u64,
+}
+
+/// A body: the kind, what was asked for, and the calibrated amount.
+///
+/// `units` are, per block: fused multiply-adds a thread (FMA), bytes (HBM, L2), or nanoseconds
+/// (spin).
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Body {
+    /// The kind of work.
+    pub kind: BodyKind,
+    /// The time or the bytes asked for.
+    pub target: Target,
+    /// The calibrated amount; 0 before calibration.
+    pub units: u64,
+}
+
+/// Nodes joined one after another: what every arm runs.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Chain {
+    /// Kernels in the chain; hops are one less.
+    pub nodes: u32,
+    /// Launch configuration of every node.
+    pub shape: Shape,
+    /// Work before the sync.
+    pub preamble: Preamble,
+    /// Work after the sync.
+    pub body: Body,
+    /// Where a block triggers, for the arms that do.
+    pub trigger: Trigger,
+    /// Who triggers.
+    pub trigger_by: TriggerBy,
+    /// State of the L2 when a sample begins.
+    pub l2: L2,
+    /// How chains follow one another.
+    pub mode: Mode,
+}
+
+/// The most nodes of a chain.
+pub const MAX_NODES: u32 = 100_000;
+/// The longest preamble or body that can be asked for: one second.
+pub const MAX_WORK_NS: f64 = 1e9;
+
+impl Chain {
+    /// Edges of the chain.
+    pub fn hops(&self) -> u32 {
+        self.nodes - 1
+    }
+
+    /// The chain with another number of nodes.
+    pub fn with_nodes(self, nodes: u32) -> Chain {
+        Chain { nodes, ..self }
+    }
+
+    /// The chain with another trigger.
+    pub fn with_trigger(self, trigger: Trigger) -> Chain {
+        Chain { trigger, ..self }
+    }
+
+    /// Checks what no GPU could run.
+    ///
+    /// # Errors
+    /// A usage error that names the flag and its bound.
+    pub fn validate(&self) -> Result<()> {
+        if self.nodes < 2 || self.nodes > MAX_NODES {
+            return Err(Error::usage(
+                format!("use --nodes {}", self.nodes),
+                format!("a chain has at least 2 nodes and at most {MAX_NODES}"),
+            ));
+        }
+        self.shape.validate()?;
+        time("--preamble-us", self.preamble.target_ns)?;
+        if let Target::Ns(ns) = self.body.target {
+            time("--body-us", ns)?;
+        }
+        let prefetches =
+            matches!(self.preamble.kind, PreambleKind::PrefetchL2 | PreambleKind::PrefetchSmem);
+        if prefetches && !self.body.kind.streams() {
+            return Err(Error::usage(
+                format!(
+                    "use --preamble-kind {} with --body-kind {}",
+                    self.preamble.kind, self.body.kind
+                ),
+                "there is nothing to prefetch",
+            )
+            .remedy("use --body-kind hbm or l2"));
+        }
+        if matches!(self.body.target, Target::Bytes(_)) && !self.body.kind.streams() {
+            return Err(Error::usage(
+                format!("use --body-bytes with --body-kind {}", self.body.kind),
+                "only hbm and l2 bodies move bytes",
+            )
+            .remedy("use --body-us"));
+        }
+        Ok(())
+    }
+}
+
+/// A time of work must be a number from zero to a second.
+fn time(flag: &str, ns: f64) -> Result<()> {
+    if ns.is_finite() && (0.0..=MAX_WORK_NS).contains(&ns) {
+        return Ok(());
+    }
+    Err(Error::usage(
+        format!("use {flag} {}", ns / 1e3),
+        "it must be a number from 0 to 1000000 microseconds",
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn triggers_read_back_as_they_are_written() {
+        for trigger in Trigger::defaults() {
+            assert_eq!(trigger.to_string().parse(), Ok(trigger));
+        }
+        assert_eq!(Trigger::defaults().len(), 12);
+    }
+
+    #[test]
+    fn bad_triggers_are_refused_with_what_is_allowed() {
+        for text in ["", "9/8", "1/0", "-1/8", "4/65", "entry", "1/8/2", "0x1/8", "1 /8"] {
+            let error = text.parse::<Trigger>().unwrap_err();
+            assert!(error.contains("k/n"), "{text}: {error}");
+        }
+    }
+
+    #[test]
+    fn shapes_that_no_gpu_allows_are_usage_errors() {
+        let good = Shape::default();
+        assert!(good.validate().is_ok());
+        let bad = [
+            Shape { grid_blocks: 0, ..good },
+            Shape { block_threads: 0, ..good },
+            Shape { block_threads: 1025, ..good },
+            Shape { cluster_blocks: 0, ..good },
+            Shape { cluster_blocks: 17, ..good },
+            Shape { cluster_blocks: 5, ..good },
+            Shape { shared_bytes: MAX_SHARED_BYTES + 1, ..good },
+        ];
+        for shape in bad {
+            let error = shape.validate().unwrap_err();
+            assert_eq!(error.kind(), crate::error::Kind::Usage, "{shape:?}");
+        }
+    }
+
+    #[test]
+    fn every_effect_has_a_baseline_with_its_own_submission() {
+        for arm in Arm::value_variants() {
+            if let Some(baseline) = arm.baseline() {
+                assert_eq!(baseline.submission(), arm.submission(), "{arm}");
+                assert_eq!(baseline.baseline(), None);
+            }
+        }
+    }
+}

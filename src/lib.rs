@@ -1,0 +1,17 @@
+//! An experiment harness for CUDA Programmatic Dependent Launch (PDL).
+//!
+//! A chain of dependent kernels is run in several *arms* (stream or graph, full or programmatic
+//! dependencies), interleaved, paired and verified, and every difference is reported in
+//! microseconds a hop. See the README for the words and the method.
+//!
+//! Dependencies between modules point one way:
+//! `cmd → experiment → measure → device (gpu, sim) → chain, stamps, units, error`.
+
+#![warn(missing_docs)]
+#![deny(unsafe_code)]
+
+pub mod chain;
+pub mod device;
+pub mod error;
+pub mod record;
+pub mod stamps;

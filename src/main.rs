@@ -1,0 +1,3 @@
+//! The `pdl` binary.
+
+fn main() {}

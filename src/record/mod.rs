@@ -1,0 +1,265 @@
+//! What a run leaves on disk: one type a file, and the only code that reads and writes them.
+//!
+//! A run directory holds `manifest.json`, `points.jsonl`, `samples.csv` (raw, append-only),
+//! `end.json`, and what is derived from them: `summary.csv`, `charts/*.svg`, `report.html`.
+
+use serde::{Deserialize, Serialize};
+
+use crate::chain::{
+    Arm, BodyKind, Chain, Dependency, L2, Mode, PreambleKind, Submission, Trigger, TriggerBy,
+};
+use crate::device::{Backend, Facts, Flag, Health, Proof, Verification};
+use crate::stamps::Reduced;
+
+/// Version of the schema of every file of a run directory: major, minor. A reader takes any minor
+/// of its own major.
+pub const SCHEMA: (u32, u32) = (1, 0);
+
+/// `manifest.json`: written once, before the first sample.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Manifest {
+    /// `"1.0"`.
+    pub schema: String,
+    /// What made the run: `sweep`.
+    pub what: String,
+    /// Version of this package.
+    pub version: String,
+    /// Revision of the sources the binary was built from, `-dirty` appended; empty when unknown.
+    pub revision: String,
+    /// UTC, RFC 3339.
+    pub started: String,
+    /// Command line, program name first.
+    pub argv: Vec<String>,
+    /// `PDL_*` variables that were set.
+    pub environment: Vec<(String, String)>,
+    /// Seed of the order of arms and of every resampling.
+    pub seed: u64,
+    /// The device.
+    pub facts: Facts,
+    /// The device when the run began.
+    pub health: Health,
+    /// Points and arms to be measured, and when to stop.
+    pub plan: PlanRecord,
+}
+
+/// The plan as the manifest keeps it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PlanRecord {
+    /// Points, in the order they are measured.
+    pub points: Vec<PlanPoint>,
+    /// Fewest and most rounds of a group.
+    pub rounds_min: u32,
+    /// Most rounds of a group.
+    pub rounds_max: u32,
+    /// Budget of one group, seconds of device time.
+    pub group_budget_s: f64,
+    /// Effects smaller than this are equivalent to none, µs a hop.
+    pub margin_us: f64,
+    /// The same, as a part of the baseline's period; the larger of the two holds.
+    pub margin_ratio: f64,
+}
+
+/// A point of the plan: one combination of axes, and the arms it is run in.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PlanPoint {
+    /// `p000`, `p001` … unique in the run.
+    pub point: String,
+    /// Points of one group differ in trigger and arm alone, share calibration and rounds, and are
+    /// compared with each other.
+    pub group: u32,
+    /// Trigger; `None` for the point that holds a group's arms without one.
+    pub trigger: Option<Trigger>,
+    /// Arms of the point.
+    pub arms: Vec<Arm>,
+    /// The chain, before calibration.
+    pub chain: Chain,
+}
+
+/// `points.jsonl`: one object per point × arm, written when it is prepared, verified and stamped.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PointRecord {
+    /// Point of the plan.
+    pub point: String,
+    /// Group of the plan.
+    pub group: u32,
+    /// Arm.
+    pub arm: Arm,
+    /// Trigger; `None` for an arm without one.
+    pub trigger: Option<Trigger>,
+    /// The chain as it ran, calibrated.
+    pub chain: Chain,
+    /// Body alone as measured by stamps over full dependencies, ns.
+    pub body_ns: Option<f64>,
+    /// Preamble as measured, ns.
+    pub preamble_ns: Option<f64>,
+    /// What was armed.
+    pub proof: Proof,
+    /// Values compared with the oracle before timing.
+    pub verification: Verification,
+    /// Stamps of the median stamped chain, reduced.
+    pub stamps: Option<Reduced>,
+    /// Why the point could not be run; `None` when it was.
+    pub skipped: Option<String>,
+}
+
+/// `samples.csv`: one raw sample a row, flushed row by row.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SampleRow {
+    /// Point of the plan.
+    pub point: String,
+    /// Arm.
+    pub arm: Arm,
+    /// Nodes of this chain: the point's, or the longer one of the marginal period.
+    pub nodes: u32,
+    /// Round, from 0; the long chains have rounds of their own numbering.
+    pub round: u32,
+    /// Place in the shuffled round, from 0.
+    pub order: u32,
+    /// Duration of the chain, ns.
+    pub duration_ns: f64,
+    /// SM clock when the round began, MHz.
+    pub sm_mhz: Option<u32>,
+    /// Why the sample is special.
+    pub flags: Vec<Flag>,
+}
+
+/// `end.json`: written when the run ends by itself or is interrupted.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct End {
+    /// UTC, RFC 3339.
+    pub ended: String,
+    /// Wall time, seconds.
+    pub wall_s: f64,
+    /// Why it stopped: `done`, `interrupted`, or an error's text.
+    pub reason: String,
+    /// How each group ended: `precision`, `rounds`, `budget`, `skipped`.
+    pub groups: Vec<String>,
+    /// Lowest and highest SM clock seen at a round, MHz.
+    pub sm_mhz_min: Option<u32>,
+    /// Highest SM clock seen at a round, MHz.
+    pub sm_mhz_max: Option<u32>,
+    /// Throttle reasons seen during the run.
+    pub throttle: Vec<String>,
+    /// The device when the run ended.
+    pub health: Health,
+}
+
+/// What is said of a row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Verdict {
+    /// Faster than the baseline by more than the margin could hide.
+    Helps,
+    /// Slower than the baseline.
+    Hurts,
+    /// The interval lies inside the margin.
+    Equivalent,
+    /// Nothing can be said at this precision.
+    Inconclusive,
+    /// This device cannot run the point.
+    Skipped,
+    /// The result was wrong: no speed is given.
+    Wrong,
+}
+
+/// Whether the programmatic edges of a row did anything.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ProofVerdict {
+    /// Overlap, or a launch gap shorter than the full control's by more than step + skew.
+    Active,
+    /// Edges and code are there, no effect was seen.
+    Armed,
+    /// Edges or code are missing.
+    Inactive,
+}
+
+/// `summary.csv`: one row per point × arm, derived from the files above. `None` is an empty
+/// field: not applicable, or not measured.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SummaryRow {
+    /// Point of the plan.
+    pub point: String,
+    /// Arm.
+    pub arm: Arm,
+    /// Submission of the arm.
+    pub submission: Submission,
+    /// Dependency of the arm's hops.
+    pub dependency: Dependency,
+    /// Trigger.
+    pub trigger: Option<Trigger>,
+    /// Nodes of the chain.
+    pub nodes: u32,
+    /// Blocks in the grid.
+    pub grid_blocks: u32,
+    /// Threads in a block.
+    pub block_threads: u32,
+    /// Dynamic shared memory of a block.
+    pub shared_bytes: u32,
+    /// Blocks in a cluster.
+    pub cluster_blocks: u32,
+    /// Who triggers.
+    pub trigger_by: TriggerBy,
+    /// Preamble.
+    pub preamble_kind: PreambleKind,
+    /// Preamble, measured.
+    pub preamble_ns: Option<f64>,
+    /// Body.
+    pub body_kind: BodyKind,
+    /// Body, measured.
+    pub body_ns: Option<f64>,
+    /// State of the L2.
+    pub l2: L2,
+    /// How chains follow one another.
+    pub mode: Mode,
+    /// Samples in the statistics.
+    pub samples: u32,
+    /// Chain duration ÷ nodes, median.
+    pub period_ns: Option<f64>,
+    /// 95 % interval of the median.
+    pub period_lo_ns: Option<f64>,
+    /// 95 % interval of the median.
+    pub period_hi_ns: Option<f64>,
+    /// Slope of the duration between N and 4N nodes.
+    pub marginal_ns: Option<f64>,
+    /// Arm that `saved` is measured against.
+    pub baseline: Option<Arm>,
+    /// (baseline chain − chain) ÷ hops, median over rounds.
+    pub saved_ns: Option<f64>,
+    /// 95 % interval.
+    pub saved_lo_ns: Option<f64>,
+    /// 95 % interval.
+    pub saved_hi_ns: Option<f64>,
+    /// exp(median paired log ratio of baseline to this).
+    pub speedup: Option<f64>,
+    /// 95 % interval.
+    pub speedup_lo: Option<f64>,
+    /// 95 % interval.
+    pub speedup_hi: Option<f64>,
+    /// (full control − baseline) ÷ hops.
+    pub code_cost_ns: Option<f64>,
+    /// Body in this arm − body in the full control, by stamps.
+    pub primary_slowed_ns: Option<f64>,
+    /// What is said of the row.
+    pub verdict: Option<Verdict>,
+    /// Whether programmatic edges did anything; `None` for arms without them.
+    pub proof: Option<ProofVerdict>,
+    /// Whether every value of every sample was right.
+    pub correct: Option<bool>,
+    /// By stamps.
+    pub launch_gap_ns: Option<f64>,
+    /// By stamps.
+    pub hop_latency_ns: Option<f64>,
+    /// By stamps.
+    pub useful_ns: Option<f64>,
+    /// By stamps.
+    pub parked_ns: Option<f64>,
+    /// Shortest period that the dependence allows: the measured body.
+    pub limit_ns: Option<f64>,
+    /// GPU or simulated.
+    pub backend: Backend,
+    /// Product name.
+    pub device: String,
+    /// Reason codes, joined by `|`.
+    pub reason: String,
+}
