@@ -13,5 +13,11 @@
 pub mod chain;
 pub mod device;
 pub mod error;
+#[cfg(feature = "cuda")]
+pub mod gpu;
+pub mod interrupt;
+pub mod machine_code;
+pub mod measure;
+pub mod oracle;
 pub mod record;
 pub mod stamps;
