@@ -223,6 +223,9 @@ pub unsafe fn graph_edges(graph: *mut c_void) -> Result<Vec<Edge>, CudaError> {
     // SAFETY: a null array only asks for the count. A graph with programmatic edges answers the
     // count without losing data; only arrays without edge data would be refused.
     check(unsafe { sys::pdl_graph_edges(graph, std::ptr::null_mut(), &mut count) })?;
+    if count == 0 {
+        return Ok(Vec::new());
+    }
     let mut edges = vec![Edge::default(); count as usize];
     // SAFETY: `edges` holds `count` entries.
     check(unsafe { sys::pdl_graph_edges(graph, edges.as_mut_ptr(), &mut count) })?;
