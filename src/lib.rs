@@ -15,3 +15,5 @@ pub mod device;
 pub mod error;
 pub mod record;
 pub mod stamps;
+pub mod stats;
+pub mod units;
