@@ -10,6 +10,7 @@
 #![warn(missing_docs)]
 #![deny(unsafe_code)]
 
+pub mod analysis;
 pub mod chain;
 pub mod device;
 pub mod error;

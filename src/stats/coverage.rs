@@ -49,38 +49,44 @@ fn draw(stream: Stream, count: usize, rng: &mut ChaCha8Rng) -> Vec<f64> {
 }
 
 struct Rates {
+    /// Part of the intervals that hold zero; a run without an interval does not count.
     coverage: f64,
+    /// Part of the runs whose sign test rejects zero at 5 %.
     rejected: f64,
+    /// Part of the runs without an interval.
     missing: f64,
 }
 
-/// Parts of the runs whose 95 % interval holds zero, whose sign test rejects it, and that have no
-/// interval; a run without an interval counts as covering, as it claims nothing.
-fn simulate(stream: Stream, count: usize, runs: u32) -> Rates {
-    let mut rng = ChaCha8Rng::seed_from_u64(0x9D1 + count as u64);
+fn simulate(stream: Stream, count: usize, runs: u32, seed: u64) -> Rates {
+    let mut rng = ChaCha8Rng::seed_from_u64(seed + count as u64);
     let (mut covered, mut rejected, mut missing) = (0, 0, 0);
     for _ in 0..runs {
         let series = draw(stream, count, &mut rng);
         let estimate = estimate_median(&series, 0.95).unwrap();
-        covered += u32::from(!estimate.interval.is_some_and(|i| i.excludes_zero()));
+        covered += u32::from(estimate.interval.is_some_and(|i| !i.excludes_zero()));
         rejected += u32::from(sign_p_value(&series, estimate.serial.inflation) < 0.05);
         missing += u32::from(estimate.interval.is_none());
     }
-    let part = |of: u32| f64::from(of) / f64::from(runs);
-    Rates { coverage: part(covered), rejected: part(rejected), missing: part(missing) }
+    let part = |of: u32, all: u32| f64::from(of) / f64::from(all);
+    Rates {
+        coverage: part(covered, runs - missing),
+        rejected: part(rejected, runs),
+        missing: part(missing, runs),
+    }
 }
 
 fn check(counts: &[usize], runs: u32) {
     let streams = [Stream::Gaussian, Stream::Heavy, Stream::Skewed, Stream::Correlated(0.3)];
     let mut bad = Vec::new();
-    for stream in streams {
+    for (stream, seed) in streams.into_iter().zip(1..) {
         for &count in counts {
-            let Rates { coverage, rejected, missing } = simulate(stream, count, runs);
+            let Rates { coverage, rejected, missing } = simulate(stream, count, runs, 1000 * seed);
             let line = format!(
                 "{stream:?} n={count}: covers {coverage:.4}, rejects {rejected:.4}, none {missing:.4}"
             );
             println!("{line}");
-            if !(0.93..=0.97).contains(&coverage) || rejected > 0.07 || missing > 0.05 {
+            // Twenty rounds under correlation are sometimes worth fewer than six: no interval then.
+            if !(0.93..=0.97).contains(&coverage) || rejected > 0.06 || missing > 0.08 {
                 bad.push(line);
             }
         }

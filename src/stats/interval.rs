@@ -75,7 +75,7 @@ impl MedianEstimate {
 /// (Hutson, "Calculating nonparametric confidence intervals for quantiles using fractional order
 /// statistics", J. Applied Statistics 26 (1999) 343). The interval lies between two
 /// [exact ones](exact_median_interval), one of which covers at least `confidence`; without the
-/// interpolation coverage would jump with the number of values, from 95.0 to 98.4 % for 20 to 200.
+/// interpolation coverage would jump with the number of values, from 95.0 to 98.3 % for 20 to 200.
 /// A dependent series counts as its effective number of values.
 ///
 /// `None` when there are no values, or when one is not finite.
