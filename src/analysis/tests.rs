@@ -345,3 +345,16 @@ proptest! {
         prop_assert!(!text.contains("NaN") && !text.contains("inf)"), "{}", text);
     }
 }
+#[test]
+#[ignore = "a million samples: run with --release"]
+fn a_million_samples_take_under_three_seconds() {
+    let triggers: Vec<Trigger> = (0..=31).map(|at| Trigger::Segment { at, of: 31 }).collect();
+    let fixture = Fixture::new(&triggers, 15_000, 500.0, &truth);
+    assert!(fixture.samples.len() >= 1_000_000, "{}", fixture.samples.len());
+    let started = std::time::Instant::now();
+    let summary = of(&fixture);
+    let seconds = started.elapsed().as_secs_f64();
+    near(row(&summary, Arm::GraphPdl, Some(triggers[0])).saved_ns, 1170.0, 1.0);
+    println!("{} samples in {seconds:.2} s", fixture.samples.len());
+    assert!(seconds < 3.0, "{seconds} s");
+}
