@@ -10,6 +10,7 @@
 #![warn(missing_docs)]
 #![deny(unsafe_code)]
 
+pub mod analysis;
 pub mod chain;
 pub mod device;
 pub mod error;
@@ -21,3 +22,5 @@ pub mod measure;
 pub mod oracle;
 pub mod record;
 pub mod stamps;
+pub mod stats;
+pub mod units;
