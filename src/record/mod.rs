@@ -3,8 +3,29 @@
 //! A run directory holds `manifest.json`, `points.jsonl`, `samples.csv` (raw, append-only),
 //! `end.json`, and what is derived from them: `summary.csv`, `charts/*.svg`, `report.html`.
 
+mod cell;
+mod derived;
+mod disk;
+mod header;
+mod lines;
+mod place;
+mod read;
+mod run_dir;
+mod samples;
+mod summary;
+#[cfg(test)]
+mod tests;
+
+use std::sync::Arc;
+
 use serde::{Deserialize, Serialize};
 
+pub use self::derived::write_derived;
+pub use self::disk::write_atomically;
+pub use self::read::{Run, read_run};
+pub use self::run_dir::{RunDir, schema_version};
+pub use self::samples::Samples;
+pub use self::summary::{SUMMARY_COLUMNS, read_summary, write_summary};
 use crate::chain::{
     Arm, BodyKind, Chain, Dependency, L2, Mode, PreambleKind, Submission, Trigger, TriggerBy,
 };
@@ -105,8 +126,8 @@ pub struct PointRecord {
 /// `samples.csv`: one raw sample a row, flushed row by row.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SampleRow {
-    /// Point of the plan.
-    pub point: String,
+    /// Point of the plan; rows of one point share its text.
+    pub point: Arc<str>,
     /// Arm.
     pub arm: Arm,
     /// Nodes of this chain: the point's, or the longer one of the marginal period.
