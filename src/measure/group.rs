@@ -12,6 +12,8 @@ use super::Sink;
 use crate::chain::{Arm, Mode};
 use crate::device::{Device, Flag, Health, Prepared, Proof, Verification};
 use crate::error::{Error, Kind, Result};
+use std::sync::Arc;
+
 use crate::record::{PlanPoint, PointRecord, SampleRow};
 use crate::stats;
 
@@ -42,7 +44,7 @@ impl Ending {
 
 /// One arm of one point, ready at the point's length and, isolated, at the long one.
 struct Entry<'d> {
-    point: String,
+    point: Arc<str>,
     arm: Arm,
     nodes: u32,
     short: Box<dyn Prepared + 'd>,
@@ -166,7 +168,7 @@ fn prepare<'d>(
         _ => None,
     };
     let entry = Entry {
-        point: record.point.clone(),
+        point: record.point.as_str().into(),
         arm: record.arm,
         nodes: record.chain.nodes,
         short,
@@ -237,7 +239,6 @@ impl Rounds<'_> {
 
     fn round(&mut self, entries: &mut [Entry], order: &[usize], round: u32, long: bool) -> Result<()> {
         let before = self.device.health();
-        let mut rows = Vec::with_capacity(order.len());
         for (place, &index) in order.iter().enumerate() {
             let entry = &mut entries[index];
             let (prepared, nodes) = match long {
@@ -253,6 +254,8 @@ impl Rounds<'_> {
             if !long {
                 entry.durations.push((!excluded).then_some(sample.duration_ns));
             }
+            let mut flags = sample.flags;
+            flags.extend(health_flags(&before));
             let row = SampleRow {
                 point: entry.point.clone(),
                 arm: entry.arm,
@@ -261,10 +264,9 @@ impl Rounds<'_> {
                 order: place as u32,
                 duration_ns: sample.duration_ns,
                 sm_mhz: before.sm_mhz,
-                flags: sample.flags,
+                flags,
             };
-            self.sink.sample(row.clone())?;
-            rows.push(row);
+            self.sink.sample(row)?;
         }
         Ok(())
     }
@@ -276,8 +278,8 @@ fn part(round: u32, spent: Duration, plan: &Plan) -> f64 {
     by_round.max(spent.as_secs_f64() / stopping.group_budget.as_secs_f64()).min(1.0)
 }
 
-/// Flags that what the device said of a round puts on its samples.
-pub fn health_flags(before: &Health) -> Vec<Flag> {
+/// Flags that the state of the device before a round puts on its samples.
+fn health_flags(before: &Health) -> Vec<Flag> {
     let mut flags = Vec::new();
     if !before.throttle.is_empty() {
         flags.push(Flag::Throttled);
@@ -297,10 +299,13 @@ fn precise(entries: &[Entry], plan: &Plan) -> bool {
         let pairs = base.durations.iter().zip(&entry.durations);
         let effects: Vec<f64> =
             pairs.filter_map(|(b, a)| Some(((*b)? - (*a)?) / hops)).collect();
-        let period = stats::median(&base.durations.iter().flatten().copied().collect::<Vec<_>>())
-            / f64::from(entry.nodes);
-        let margin_ns =
-            (plan.stopping.margin_us * 1e3).max(plan.stopping.margin_ratio * period);
-        stats::median_interval(&effects).is_some_and(|(lo, hi)| hi - lo <= margin_ns)
+        let base: Vec<f64> = base.durations.iter().flatten().copied().collect();
+        let Some(period) = stats::median(&base).map(|ns| ns / f64::from(entry.nodes)) else {
+            return false;
+        };
+        let margin_ns = (plan.stopping.margin_us * 1e3).max(plan.stopping.margin_ratio * period);
+        let estimate = stats::estimate_median(&effects, stats::CONFIDENCE);
+        let interval = estimate.and_then(|estimate| estimate.interval);
+        interval.is_some_and(|interval| interval.hi - interval.lo <= margin_ns)
     })
 }
