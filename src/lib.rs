@@ -10,8 +10,17 @@
 #![warn(missing_docs)]
 #![deny(unsafe_code)]
 
+pub mod analysis;
 pub mod chain;
 pub mod device;
 pub mod error;
+#[cfg(feature = "cuda")]
+pub mod gpu;
+pub mod interrupt;
+pub mod machine_code;
+pub mod measure;
+pub mod oracle;
 pub mod record;
 pub mod stamps;
+pub mod stats;
+pub mod units;
