@@ -70,6 +70,7 @@ impl Stamps {
 
 /// What the stamps of a chain say, medians over its hops. `None` where it does not apply.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Reduced {
     /// First begin of the secondary − last end of the primary; negative is overlap.
     pub launch_gap_ns: Option<f64>,

@@ -38,6 +38,7 @@ pub const SCHEMA: (u32, u32) = (1, 0);
 
 /// `manifest.json`: written once, before the first sample.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Manifest {
     /// `"1.0"`.
     pub schema: String,
@@ -65,6 +66,7 @@ pub struct Manifest {
 
 /// The plan as the manifest keeps it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct PlanRecord {
     /// Points, in the order they are measured.
     pub points: Vec<PlanPoint>,
@@ -82,6 +84,7 @@ pub struct PlanRecord {
 
 /// A point of the plan: one combination of axes, and the arms it is run in.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct PlanPoint {
     /// `p000`, `p001` … unique in the run.
     pub point: String,
@@ -98,6 +101,7 @@ pub struct PlanPoint {
 
 /// `points.jsonl`: one object per point × arm, written when it is prepared, verified and stamped.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct PointRecord {
     /// Point of the plan.
     pub point: String,
@@ -146,6 +150,7 @@ pub struct SampleRow {
 
 /// `end.json`: written when the run ends by itself or is interrupted.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct End {
     /// UTC, RFC 3339.
     pub ended: String,

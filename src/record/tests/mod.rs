@@ -6,3 +6,4 @@ mod full_disk;
 mod killed;
 mod lifecycle;
 mod round_trip;
+mod schema;
