@@ -13,5 +13,6 @@
 pub mod chain;
 pub mod device;
 pub mod error;
+pub mod plot;
 pub mod record;
 pub mod stamps;
