@@ -1,0 +1,271 @@
+//! Rows by group: points that differ in trigger and arm alone and may stand in one chart.
+
+use std::collections::BTreeMap;
+
+use crate::chain::{Arm, BodyKind, Chain, PreambleKind, Submission, Target, Trigger};
+use crate::record::{SummaryRow, Verdict};
+
+use super::Context;
+use super::scale::{drawable, plain, us};
+
+/// The rows of one group of the plan.
+pub(super) struct Group<'a> {
+    /// Number in the plan.
+    pub(super) id: u32,
+    /// The chain as it was asked for; its trigger means nothing here.
+    pub(super) chain: &'a Chain,
+    /// Rows, in the order of the summary.
+    pub(super) rows: Vec<&'a SummaryRow>,
+}
+
+/// What a row has to show.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Shown {
+    /// A value with its interval where there is one.
+    Value {
+        /// The value.
+        at: f64,
+        /// Its interval, low to high.
+        interval: Option<(f64, f64)>,
+    },
+    /// The results were wrong: no speed is given.
+    Wrong,
+    /// The device could not run the point.
+    Skipped,
+    /// Not measured.
+    Missing,
+}
+
+/// What is known of a row's value and interval, in µs; times of wrong results are never shown.
+pub(super) fn shown(row: &SummaryRow, value: [Option<f64>; 3]) -> Shown {
+    if row.verdict == Some(Verdict::Wrong) || row.correct == Some(false) {
+        return Shown::Wrong;
+    }
+    if row.verdict == Some(Verdict::Skipped) {
+        return Shown::Skipped;
+    }
+    match us(value[0]) {
+        Some(at) => Shown::Value { at, interval: us(value[1]).zip(us(value[2])) },
+        None => Shown::Missing,
+    }
+}
+
+/// Saved time of a row, µs a hop.
+pub(super) fn saved(row: &SummaryRow) -> Shown {
+    shown(row, [row.saved_ns, row.saved_lo_ns, row.saved_hi_ns])
+}
+
+/// Period of a row, µs.
+pub(super) fn period(row: &SummaryRow) -> Shown {
+    shown(row, [row.period_ns, row.period_lo_ns, row.period_hi_ns])
+}
+
+impl Shown {
+    /// The value alone.
+    pub(super) fn value(self) -> Option<f64> {
+        match self {
+            Shown::Value { at, .. } => Some(at),
+            _ => None,
+        }
+    }
+
+    /// Every number that an axis has to hold.
+    pub(super) fn extent(self) -> Vec<f64> {
+        match self {
+            Shown::Value { at, interval } => {
+                interval.map_or_else(|| vec![at], |(lo, hi)| vec![at, lo, hi])
+            }
+            _ => Vec::new(),
+        }
+    }
+}
+
+/// The groups of the plan that have rows, in the plan's order.
+pub(super) fn groups<'a>(rows: &'a [SummaryRow], ctx: &'a Context) -> Vec<Group<'a>> {
+    let plan: BTreeMap<&str, _> = ctx.points.iter().map(|p| (p.point.as_str(), p)).collect();
+    let mut groups: BTreeMap<u32, Group<'a>> = BTreeMap::new();
+    for row in rows {
+        let Some(point) = plan.get(row.point.as_str()) else { continue };
+        groups
+            .entry(point.group)
+            .or_insert_with(|| Group { id: point.group, chain: &point.chain, rows: Vec::new() })
+            .rows
+            .push(row);
+    }
+    groups.into_values().collect()
+}
+
+impl<'a> Group<'a> {
+    /// Rows of an arm, in order of trigger.
+    pub(super) fn arm(&self, arm: Arm) -> Vec<&'a SummaryRow> {
+        let mut rows: Vec<_> = self.rows.iter().copied().filter(|row| row.arm == arm).collect();
+        let order = |row: &SummaryRow| row.trigger.map_or(9.0, Trigger::order);
+        rows.sort_by(|a, b| order(a).total_cmp(&order(b)));
+        rows
+    }
+
+    /// Arms that have rows, baselines first.
+    pub(super) fn arms(&self) -> Vec<Arm> {
+        let mut arms: Vec<_> = self.rows.iter().map(|row| row.arm).collect();
+        arms.sort();
+        arms.dedup();
+        arms
+    }
+
+    /// Period of the baseline of a submission, µs.
+    pub(super) fn baseline_us(&self, submission: Submission) -> Option<f64> {
+        self.arm(baseline(submission)).into_iter().find_map(|row| period(row).value())
+    }
+
+    /// Shortest period that the dependence allows, µs.
+    pub(super) fn limit_us(&self, submission: Submission) -> Option<f64> {
+        let of = |row: &&&SummaryRow| row.submission == submission && row.limit_ns.is_some();
+        us(self.rows.iter().find(of).and_then(|row| row.limit_ns))
+    }
+
+    /// The most that any arm of a submission could save, µs a hop: the baseline's chain less a
+    /// chain of periods at the limit, divided by the hops.
+    pub(super) fn limit_saved_us(&self, submission: Submission) -> Option<f64> {
+        let (baseline, limit) = (self.baseline_us(submission)?, self.limit_us(submission)?);
+        let hops = self.chain.nodes.checked_sub(1).filter(|&hops| hops > 0)?;
+        drawable(Some((baseline - limit) * f64::from(self.chain.nodes) / f64::from(hops)))
+    }
+
+    /// What was run, for subtitles.
+    pub(super) fn label(&self) -> String {
+        let chain = self.chain;
+        let measured = self.rows.iter().find_map(|row| us(row.body_ns));
+        let measured = measured.map(|b| format!(" (measured {b:.2} µs)")).unwrap_or_default();
+        let mut parts = vec![
+            format!("body {} {}{measured}", chain.body.kind, body_text(chain)),
+            preamble_text(chain),
+            format!("{} blocks × {} threads", chain.shape.grid_blocks, chain.shape.block_threads),
+        ];
+        if chain.shape.shared_bytes > 0 {
+            parts.push(format!("{} shared a block", bytes(chain.shape.shared_bytes.into())));
+        }
+        if chain.shape.cluster_blocks > 1 {
+            parts.push(format!("clusters of {}", chain.shape.cluster_blocks));
+        }
+        parts.push(format!("{} nodes", chain.nodes));
+        parts.push(format!("{} chains", chain.mode));
+        parts.push(format!("L2 {}", chain.l2));
+        parts.push(format!("trigger by {}", chain.trigger_by));
+        parts.join(" · ")
+    }
+
+    /// A name for files: unique in the run.
+    pub(super) fn slug(&self) -> String {
+        format!("g{}-{}", self.id, self.chain.body.kind)
+    }
+}
+
+/// The baseline arm of a submission.
+pub(super) fn baseline(submission: Submission) -> Arm {
+    match submission {
+        Submission::Stream => Arm::Stream,
+        Submission::Graph => Arm::Graph,
+    }
+}
+
+/// The length of a body as it was asked for.
+pub(super) fn body_text(chain: &Chain) -> String {
+    match chain.body.target {
+        Target::Ns(ns) => format!("{} µs", plain(ns / 1e3)),
+        Target::Bytes(count) => bytes(count),
+    }
+}
+
+fn preamble_text(chain: &Chain) -> String {
+    match chain.preamble.kind {
+        PreambleKind::None => "no preamble".to_owned(),
+        kind => format!("preamble {kind} {} µs", plain(chain.preamble.target_ns / 1e3)),
+    }
+}
+
+fn bytes(count: u64) -> String {
+    let count = count as f64;
+    match count {
+        c if c >= 1048576.0 => format!("{} MiB", plain((c / 1048576.0 * 100.0).round() / 100.0)),
+        c if c >= 1024.0 => format!("{} KiB", plain((c / 1024.0 * 100.0).round() / 100.0)),
+        c => format!("{c} B"),
+    }
+}
+
+/// One axis of a sweep other than the trigger: name, value as text, and a number to sort by.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct AxisValue {
+    /// Name of the axis.
+    pub(super) axis: &'static str,
+    /// Its value in this group.
+    pub(super) text: String,
+    /// Sorts values of one axis.
+    pub(super) rank: f64,
+}
+
+/// Where a group stands on every axis; always the same axes in the same order.
+pub(super) fn axes(chain: &Chain) -> Vec<AxisValue> {
+    let of = |axis, text: String, rank: f64| AxisValue { axis, text, rank };
+    let number = |axis, value: f64| of(axis, plain(value), value);
+    let (bytes_flag, body) = match chain.body.target {
+        Target::Ns(ns) => (false, ns),
+        Target::Bytes(count) => (true, count as f64),
+    };
+    let kind = |k: BodyKind| {
+        [BodyKind::Fma, BodyKind::Hbm, BodyKind::L2, BodyKind::Spin]
+            .iter()
+            .position(|&other| other == k)
+            .unwrap_or(0) as f64
+    };
+    vec![
+        of("body kind", chain.body.kind.to_string(), kind(chain.body.kind)),
+        of(if bytes_flag { "body bytes" } else { "body length" }, body_text(chain), body),
+        of("preamble kind", chain.preamble.kind.to_string(), 0.0),
+        of(
+            "preamble length",
+            format!("{} µs", plain(chain.preamble.target_ns / 1e3)),
+            chain.preamble.target_ns,
+        ),
+        number("blocks", chain.shape.grid_blocks.into()),
+        number("threads a block", chain.shape.block_threads.into()),
+        of(
+            "shared bytes a block",
+            bytes(chain.shape.shared_bytes.into()),
+            chain.shape.shared_bytes.into(),
+        ),
+        number("blocks a cluster", chain.shape.cluster_blocks.into()),
+        number("nodes", chain.nodes.into()),
+        of("trigger by", chain.trigger_by.to_string(), 0.0),
+        of("L2", chain.l2.to_string(), 0.0),
+        of("mode", chain.mode.to_string(), 0.0),
+    ]
+}
+
+/// Sets of groups that differ in one axis alone, of two groups or more: the axis and the groups
+/// in order of its value.
+pub(super) fn families<'g, 'a>(groups: &'g [Group<'a>]) -> Vec<(&'static str, Vec<&'g Group<'a>>)> {
+    let places: Vec<_> = groups.iter().map(|group| axes(group.chain)).collect();
+    let count = places.first().map_or(0, Vec::len);
+    let mut families = Vec::new();
+    for axis in 0..count {
+        let mut sets: Vec<(Vec<&AxisValue>, Vec<usize>)> = Vec::new();
+        for (i, place) in places.iter().enumerate() {
+            let mut others: Vec<_> = place.iter().collect();
+            others.remove(axis);
+            match sets.iter_mut().find(|(key, _)| *key == others) {
+                Some((_, members)) => members.push(i),
+                None => sets.push((others, vec![i])),
+            }
+        }
+        for (_, mut members) in sets.into_iter().filter(|(_, members)| members.len() > 1) {
+            let value = |i: usize| &places[i][axis];
+            members.sort_by(|&a, &b| {
+                let ranks = value(a).rank.total_cmp(&value(b).rank);
+                ranks.then_with(|| value(a).text.cmp(&value(b).text))
+            });
+            let name = places[members[0]][axis].axis;
+            families.push((name, members.into_iter().map(|i| &groups[i]).collect()));
+        }
+    }
+    families
+}

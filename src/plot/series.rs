@@ -1,0 +1,162 @@
+//! One arm over triggers: a line with its band along the body, lone marks elsewhere, and a mark
+//! for every point that has no value to show.
+
+use crate::chain::{Arm, Trigger};
+use crate::record::{SummaryRow, Verdict};
+
+use super::figure::{Figure, Key, Panel};
+use super::group::Shown;
+use super::scale::Scale;
+use super::style::{self, HARM_INK, INK, Marker, Stroke};
+use super::triggers::TriggerAxis;
+
+/// One arm's rows and what is drawn of each.
+pub(super) struct Series<'a> {
+    /// The arm.
+    pub(super) arm: Arm,
+    /// Its rows, in order of trigger.
+    pub(super) rows: Vec<&'a SummaryRow>,
+    /// What is drawn of a row, µs.
+    pub(super) value: fn(&SummaryRow) -> Shown,
+    /// Whether values without an effect are drawn hollow.
+    pub(super) hollow: bool,
+}
+
+/// Where series are drawn.
+pub(super) struct Field<'a> {
+    /// The panel.
+    pub(super) panel: Panel,
+    /// Its horizontal axis.
+    pub(super) axis: &'a TriggerAxis,
+    /// Its vertical axis.
+    pub(super) y: &'a Scale,
+}
+
+/// The marks that some series needs explained.
+pub(super) fn legend(all: &[Series<'_>]) -> Vec<(Key, String)> {
+    let mut entries: Vec<_> = all
+        .iter()
+        .map(|series| (Key::Arm(style::of(series.arm)), series.arm.to_string()))
+        .collect();
+    let any = |wanted: Shown| all.iter().any(|s| s.rows.iter().any(|row| (s.value)(row) == wanted));
+    let values = |s: &Series<'_>| {
+        s.rows.iter().any(|row| s.hollow && no_effect(row) && (s.value)(row).value().is_some())
+    };
+    if all.iter().any(values) {
+        let text = "hollow: no effect established".to_owned();
+        entries.push((Key::Mark(Marker::Circle, INK, false), text));
+    }
+    if any(Shown::Wrong) {
+        let text = "wrong result, no speed given".to_owned();
+        entries.push((Key::Mark(Marker::Times, HARM_INK, true), text));
+    }
+    if any(Shown::Skipped) {
+        entries.push((Key::Mark(Marker::Bar, INK, true), "skipped".to_owned()));
+    }
+    if any(Shown::Missing) {
+        entries.push((Key::Mark(Marker::Circle, INK, false), "not measured".to_owned()));
+    }
+    entries
+}
+
+fn no_effect(row: &SummaryRow) -> bool {
+    matches!(row.verdict, Some(Verdict::Equivalent | Verdict::Inconclusive))
+}
+
+/// Whether a line may pass through a trigger.
+fn joined(row: &SummaryRow) -> bool {
+    matches!(row.trigger, Some(Trigger::Segment { .. } | Trigger::After))
+}
+
+/// Draws all series, bands first and marks last, each in a group that names its arm.
+pub(super) fn draw(figure: &mut Figure, field: &Field, all: &[Series<'_>]) {
+    for (i, series) in all.iter().enumerate() {
+        figure.canvas.open("arm", &series.arm.to_string());
+        let aside = i as f64 - (all.len() as f64 - 1.0) / 2.0;
+        for run in runs(series) {
+            draw_run(figure, field, series.arm, &run);
+        }
+        for row in &series.rows {
+            draw_mark(figure, field, series, row, aside);
+        }
+        figure.canvas.close();
+    }
+}
+
+/// A value along the body: its pixel, and those of its interval.
+type Point = (f64, Option<(f64, f64)>, Option<Trigger>);
+
+/// Values that a line may join: it breaks where a point has none.
+fn runs(series: &Series<'_>) -> Vec<Vec<Point>> {
+    let mut runs = vec![Vec::new()];
+    for row in series.rows.iter().filter(|row| joined(row)) {
+        match (series.value)(row) {
+            Shown::Value { at, interval } => {
+                runs.last_mut().expect("there is always a run").push((at, interval, row.trigger));
+            }
+            _ => runs.push(Vec::new()),
+        }
+    }
+    runs
+}
+
+fn draw_run(figure: &mut Figure, field: &Field, arm: Arm, run: &[Point]) {
+    let stroke = style::of(arm).stroke;
+    let x = |point: &Point| field.axis.px(point.2);
+    if run.len() > 1 && run.iter().all(|point| point.1.is_some()) {
+        let edge = |pick: fn((f64, f64)) -> f64| {
+            run.iter().filter_map(move |p| p.1.map(|i| (x(p), field.y.px(pick(i)))))
+        };
+        let above = edge(|interval| interval.1);
+        let below: Vec<_> = edge(|interval| interval.0).collect();
+        let outline: Vec<_> = above.chain(below.into_iter().rev()).collect();
+        figure.canvas.polygon(&outline, stroke.color, 0.22);
+    }
+    let line: Vec<_> = run.iter().map(|p| (x(p), field.y.px(p.0))).collect();
+    figure.canvas.line(&line, &stroke);
+}
+
+fn draw_mark(figure: &mut Figure, field: &Field, series: &Series, row: &SummaryRow, aside: f64) {
+    let looks = style::of(series.arm);
+    let color = looks.stroke.color;
+    let gap = field.axis.least_gap();
+    let radius = (gap * 0.3).clamp(2.0, 5.0);
+    let slot = if joined(row) { 0.0 } else { aside * 14.0 };
+    let x = field.axis.px(row.trigger) + slot;
+    match (series.value)(row) {
+        Shown::Value { at, interval } => {
+            if let Some((lo, hi)) = interval {
+                whisker(figure, x, (field.y.px(lo), field.y.px(hi)), radius, color);
+            }
+            let hollow = series.hollow && no_effect(row);
+            figure.canvas.marker(looks.marker, (x, field.y.px(at)), radius, color, !hollow);
+        }
+        failed => {
+            let shift = if joined(row) { aside * (gap * 0.3).min(11.0) } else { slot };
+            let at = (field.axis.px(row.trigger) + shift, field.panel.bottom - 9.0);
+            match failed {
+                Shown::Wrong => figure.canvas.marker(Marker::Times, at, radius, color, true),
+                Shown::Skipped => figure.canvas.marker(Marker::Bar, at, radius, color, true),
+                _ => figure.canvas.marker(Marker::Circle, at, radius * 0.7, color, false),
+            }
+        }
+    }
+}
+
+/// An interval: a bar with ends, where it is taller than the mark that sits on it.
+fn whisker(
+    figure: &mut Figure,
+    x: f64,
+    (lo, hi): (f64, f64),
+    radius: f64,
+    color: plotters::style::RGBColor,
+) {
+    if (lo - hi).abs() < 2.0 * radius {
+        return;
+    }
+    let stroke = Stroke::solid(color, 1.2);
+    figure.canvas.line(&[(x, lo), (x, hi)], &stroke);
+    for y in [lo, hi] {
+        figure.canvas.line(&[(x - radius * 0.8, y), (x + radius * 0.8, y)], &stroke);
+    }
+}
