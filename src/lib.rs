@@ -13,5 +13,6 @@
 pub mod chain;
 pub mod device;
 pub mod error;
+pub mod oracle;
 pub mod record;
 pub mod stamps;
