@@ -15,4 +15,5 @@ pub mod device;
 pub mod error;
 pub mod oracle;
 pub mod record;
+pub mod sim;
 pub mod stamps;
