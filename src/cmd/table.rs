@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use comfy_table::presets::{ASCII_MARKDOWN, NOTHING};
-use comfy_table::{CellAlignment, Table};
+use comfy_table::{CellAlignment, Table, TableStyle};
 
 use crate::analysis::{Answer, Summary};
 use crate::chain::{Arm, Chain, Mode, Submission, Target, Trigger};
@@ -20,17 +20,17 @@ const HEADER: [&str; 10] = [
 
 /// The summary of a run as text.
 pub fn summary(summary: &Summary, run: &Run) -> String {
-    render(summary, run, NOTHING)
+    render(summary, run, false)
 }
 
 /// The same as Markdown.
 pub fn markdown(summary: &Summary, run: &Run) -> String {
-    render(summary, run, ASCII_MARKDOWN)
+    render(summary, run, true)
 }
 
-fn render(summary: &Summary, run: &Run, preset: &str) -> String {
+fn render(summary: &Summary, run: &Run, markdown: bool) -> String {
     let mut text = String::new();
-    let markdown = preset == ASCII_MARKDOWN;
+    let style = if markdown { ASCII_MARKDOWN } else { NOTHING };
     let title = if markdown { "### " } else { "" };
     let groups: BTreeMap<u32, Vec<&PlanPoint>> = groups(&run.manifest.plan.points);
     for (group, points) in &groups {
@@ -43,7 +43,7 @@ fn render(summary: &Summary, run: &Run, preset: &str) -> String {
         let _ = writeln!(text, "{}\n", floor(summary, *group, &rows));
         for submission in [Submission::Graph, Submission::Stream] {
             let answer = summary.answers.iter().find(|a| a.group == *group && a.submission == submission);
-            text += &block(&rows, submission, answer, preset);
+            text += &block(&rows, submission, answer, style.clone());
         }
         for answer in summary.answers.iter().filter(|answer| answer.group == *group) {
             let _ = writeln!(text, "{}", answer.sentence);
@@ -150,7 +150,7 @@ fn floor(summary: &Summary, group: u32, rows: &[&SummaryRow]) -> String {
 }
 
 /// The rows of one submission.
-fn block(rows: &[&SummaryRow], submission: Submission, answer: Option<&Answer>, preset: &str) -> String {
+fn block(rows: &[&SummaryRow], submission: Submission, answer: Option<&Answer>, style: TableStyle) -> String {
     let mut rows: Vec<&&SummaryRow> = rows.iter().filter(|row| row.submission == submission).collect();
     rows.retain(|row| !matches!(row.arm, Arm::StreamFull | Arm::GraphFull | Arm::Sentinel));
     if rows.is_empty() || rows.iter().all(|row| row.arm == Arm::GraphAa) {
@@ -168,7 +168,7 @@ fn block(rows: &[&SummaryRow], submission: Submission, answer: Option<&Answer>, 
         rank(a).cmp(&rank(b)).then(time(a).total_cmp(&time(b)))
     });
     let mut table = Table::new();
-    table.load_style(preset);
+    table.load_style(style);
     let mut header = HEADER.map(str::to_owned);
     header[0] = format!("{} trigger", submission.name());
     table.set_header(header);
