@@ -124,8 +124,80 @@ fn the_answer_recommends_the_latest_trigger_of_the_plateau() {
     assert_eq!(plateau.recommended.trigger, at(4));
     near(plateau.recommended.dependency_saved_ns, 1200.0, 5.0);
     near(Some(plateau.given_up_ns), 0.0, 10.0);
-    assert!(answer.sentence.starts_with("In a graph, trigger at 4/8: "), "{}", answer.sentence);
+    assert!(
+        answer.sentence.starts_with("In a graph, the trigger at 4/8 saves "),
+        "{}",
+        answer.sentence
+    );
     assert!(answer.obligation.contains("before the sync"));
+}
+
+#[test]
+fn a_trigger_slower_by_less_than_the_margin_is_as_good() {
+    // 8/8 is 20 ns worse than 4/8, beyond doubt; the margin is 0.5 % of 6 µs, then 0.1 %.
+    let close = |arm: Arm, trigger: Option<Trigger>| match (arm, trigger) {
+        (Arm::GraphPdl, Some(trigger)) if trigger == at(4) => 1000.0,
+        (Arm::GraphPdl, _) => 980.0,
+        _ => 0.0,
+    };
+    for (ratio, expected) in [(0.005, at(8)), (0.001, at(4))] {
+        let mut run = Fixture::new(&[at(4), at(8)], 40, 100.0, &close);
+        (run.manifest.plan.margin_us, run.manifest.plan.margin_ratio) = (0.001, ratio);
+        let summary = of(&run);
+        let plateau = summary.answers[0].plateau.as_ref().unwrap();
+        assert_eq!(plateau.best.trigger, at(4));
+        assert_eq!(plateau.recommended.trigger, expected, "{ratio}");
+        near(Some(plateau.given_up_ns), if expected == at(8) { 20.0 } else { 0.0 }, 2.0);
+    }
+}
+
+#[test]
+fn chance_alone_is_seldom_called_help_or_harm() {
+    let runs = 300;
+    let mut claims = 0;
+    for seed in 0..runs {
+        let mut run = Fixture::seeded(&[at(0), at(4), at(8)], 30, 500.0, &|_, _| 0.0, seed);
+        // No margin and no A/A arm to hide behind: the family alone has to hold.
+        (run.manifest.plan.margin_us, run.manifest.plan.margin_ratio) = (0.0, 0.0);
+        run.samples.retain(|sample| sample.arm != Arm::GraphAa);
+        let claimed =
+            |row: &SummaryRow| matches!(row.verdict, Some(Verdict::Helps | Verdict::Hurts));
+        claims += u32::from(of(&run).rows.iter().any(claimed));
+    }
+    let rate = f64::from(claims) / runs as f64;
+    assert!(rate <= 0.05, "{rate} of the runs claim an effect where there is none");
+}
+
+#[test]
+fn warnings_name_what_was_seen() {
+    let codes = |fixture: &Fixture| -> Vec<String> {
+        of(fixture).warnings.into_iter().map(|warning| warning.code).collect()
+    };
+    let quiet = || Fixture::new(&triggers(), 40, 100.0, &truth);
+    assert_eq!(codes(&quiet()), Vec::<String>::new());
+    let with = |change: &dyn Fn(&mut Fixture)| {
+        let mut fixture = quiet();
+        change(&mut fixture);
+        codes(&fixture)
+    };
+    let cases: [(&str, &dyn Fn(&mut Fixture)); 9] = [
+        ("throttled", &|f| f.flag(Flag::Throttled, |s| s.round == 3)),
+        ("co-tenant", &|f| f.manifest.health.other_processes = Some(2)),
+        ("clock-range", &|f| f.samples[5].sm_mhz = Some(1950)),
+        ("clocks-not-locked", &|f| f.manifest.facts.clocks_locked = Some(false)),
+        ("sentinel-drift", &|f| {
+            for sample in f.samples.iter_mut().filter(|s| s.arm == Arm::Sentinel && s.round > 25) {
+                sample.duration_ns *= 1.05;
+            }
+        }),
+        ("no-floor", &|f| f.samples.retain(|s| s.arm != Arm::GraphAa)),
+        ("floor-above-margin", &|f| f.manifest.plan.margin_us = 0.0),
+        ("malformed-samples", &|f| f.samples[0].duration_ns = f64::NAN),
+        ("unplanned", &|f| f.samples[0].point = "p999".into()),
+    ];
+    for (code, change) in cases {
+        assert_eq!(with(change), [code]);
+    }
 }
 
 #[test]
@@ -164,7 +236,7 @@ fn a_wrong_result_is_never_given_a_speed() {
         let answer = &summary.answers[0];
         assert_eq!(answer.wrong, [at(4)]);
         assert!(!answer.plateau.as_ref().unwrap().triggers.contains(&at(4)));
-        assert!(answer.sentence.contains("wrong with the trigger at 4/8"));
+        assert!(answer.sentence.contains("wrong at: 4/8"));
     }
 }
 
