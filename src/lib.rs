@@ -11,9 +11,19 @@
 #![deny(unsafe_code)]
 
 pub mod analysis;
+pub mod axes;
 pub mod chain;
+pub mod cli;
+pub mod cmd;
 pub mod device;
 pub mod error;
+pub mod experiment;
+#[cfg(feature = "cuda")]
+pub mod gpu;
+pub mod interrupt;
+pub mod machine_code;
+pub mod measure;
+pub mod oracle;
 pub mod record;
 pub mod stamps;
 pub mod stats;

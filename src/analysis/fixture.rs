@@ -172,7 +172,7 @@ fn samples(
                     f64::from(nodes) * BASELINE_NS - f64::from(nodes - 1) * truth(*arm, *trigger);
                 let noise = noise_ns * (0..4).map(|_| rng.random::<f64>() - 0.5).sum::<f64>();
                 samples.push(SampleRow {
-                    point: point.clone(),
+                    point: point.as_str().into(),
                     arm: *arm,
                     nodes,
                     round,

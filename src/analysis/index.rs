@@ -130,7 +130,7 @@ impl Index {
         let mut index = Index::default();
         for sample in samples {
             index.tally.count(sample);
-            let Some(&place) = places.get(sample.point.as_str()) else {
+            let Some(&place) = places.get(&*sample.point) else {
                 index.tally.unplanned += 1;
                 continue;
             };

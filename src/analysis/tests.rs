@@ -138,7 +138,7 @@ fn a_wrong_result_is_never_given_a_speed() {
     let mut verified = fixture();
     verified.record_mut(Arm::GraphPdl, Some(at(4))).verification.mismatches = 1;
     let mut sampled = fixture();
-    sampled.flag(Flag::Wrong, |s| s.arm == Arm::GraphPdl && s.point == "p003" && s.round == 7);
+    sampled.flag(Flag::Wrong, |s| s.arm == Arm::GraphPdl && &*s.point == "p003" && s.round == 7);
     for wrong in [verified, sampled] {
         let summary = of(&wrong);
         let row = row(&summary, Arm::GraphPdl, Some(at(4)));
@@ -193,7 +193,7 @@ fn excluded_samples_leave_the_statistics_and_are_told() {
 fn a_skipped_point_is_a_row_with_its_reason() {
     let mut skipped = fixture();
     skipped.record_mut(Arm::GraphPdl, Some(at(4))).skipped = Some("does not fit".into());
-    skipped.samples.retain(|s| !(s.point == "p003" && s.arm == Arm::GraphPdl));
+    skipped.samples.retain(|s| !(&*s.point == "p003" && s.arm == Arm::GraphPdl));
     let summary = of(&skipped);
     let row = row(&summary, Arm::GraphPdl, Some(at(4)));
     assert_eq!((row.verdict, row.reason.as_str()), (Some(Verdict::Skipped), "does not fit"));

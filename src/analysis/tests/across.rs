@@ -18,7 +18,7 @@ fn append(to: &mut Fixture, mut other: Fixture, group: u32, change: impl Fn(&mut
         (record.point, record.group) = (name(&record.point), group);
         change(record);
     }
-    other.samples.iter_mut().for_each(|sample| sample.point = name(&sample.point));
+    other.samples.iter_mut().for_each(|sample| sample.point = name(&sample.point).into());
     to.manifest.plan.points.extend(other.manifest.plan.points);
     to.points.extend(other.points);
     to.samples.extend(other.samples);
