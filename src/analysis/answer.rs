@@ -135,11 +135,11 @@ fn sentence(run: &Run, answer: &Answer, candidates: &[Candidate]) -> String {
         _ => format!("no trigger can be called better at this precision: {}.", range(candidates)),
     };
     if !answer.hurting.is_empty() && answer.verdict != Verdict::Hurts {
-        text += &format!(" It hurts with the trigger at {}.", list(&answer.hurting));
+        text += &format!(" It hurts at: {}.", list(&answer.hurting));
     }
     if !answer.wrong.is_empty() && answer.verdict != Verdict::Wrong {
         text += &format!(
-            " Results were wrong with the trigger at {}: a race there may be one elsewhere too.",
+            " Results were wrong at: {}; a race there may be one elsewhere too.",
             list(&answer.wrong)
         );
     }
@@ -150,10 +150,10 @@ fn helps(plateau: &Plateau) -> String {
     let choice = &plateau.recommended;
     let interval = choice
         .saved_interval_ns
-        .map_or_else(String::new, |i| format!(" (95 %: {})", format_interval(i.lo, i.hi)));
+        .map_or_else(String::new, |i| format!(" (95 %: {} µs)", format_interval(i.lo, i.hi)));
     let ratio = choice.speedup.map_or_else(String::new, |ratio| format!(", {}", speedup(ratio)));
     let mut text = format!(
-        "trigger at {}: {}{interval} a hop saved{ratio}",
+        "the trigger at {} saves {} a hop{interval}{ratio}",
         choice.trigger,
         us(choice.saved_ns)
     );
@@ -178,7 +178,7 @@ fn range(candidates: &[Candidate]) -> String {
     let saved = || candidates.iter().filter_map(|(_, row)| row.saved_ns);
     match (saved().reduce(f64::min), saved().reduce(f64::max)) {
         (Some(least), Some(most)) => {
-            format!("saved {} to {} a hop", signed_us(least), signed_us(most))
+            format!("median saved from {} to {} a hop", signed_us(least), signed_us(most))
         }
         _ => "nothing could be compared".to_owned(),
     }

@@ -89,6 +89,17 @@ impl Fixture {
     /// Graph arms at `triggers`, `rounds` rounds, durations exact but for a gaussian-like noise of
     /// `noise_ns` a chain and a drift that all arms of a round share.
     pub fn new(triggers: &[Trigger], rounds: u32, noise_ns: f64, truth: Truth) -> Fixture {
+        Fixture::seeded(triggers, rounds, noise_ns, truth, 42)
+    }
+
+    /// The same with noise of its own.
+    pub fn seeded(
+        triggers: &[Trigger],
+        rounds: u32,
+        noise_ns: f64,
+        truth: Truth,
+        seed: u64,
+    ) -> Fixture {
         let own = vec![Arm::Graph, Arm::GraphAa, Arm::Sentinel];
         let point = |at: usize, trigger, arms| PlanPoint {
             point: format!("p{at:03}"),
@@ -107,7 +118,7 @@ impl Fixture {
         }
         let points = cells.iter().map(|(point, arm, trigger)| record(point, *arm, *trigger));
         let points = points.collect();
-        let samples = samples(&mut cells, rounds, noise_ns, truth);
+        let samples = samples(&mut cells, rounds, noise_ns, truth, seed);
         let plan = PlanRecord {
             points: plan,
             rounds_min: rounds,
@@ -147,8 +158,9 @@ fn samples(
     rounds: u32,
     noise_ns: f64,
     truth: Truth,
+    seed: u64,
 ) -> Vec<SampleRow> {
-    let mut rng = ChaCha8Rng::seed_from_u64(42);
+    let mut rng = ChaCha8Rng::seed_from_u64(seed);
     let mut samples = Vec::new();
     for (nodes, rounds) in [(NODES, rounds), (LONG_NODES, rounds.min(5))] {
         for round in 0..rounds {

@@ -207,7 +207,10 @@ mod tests {
 
     #[test]
     fn a_resumed_round_replaces_the_one_that_was_cut_off() {
-        let one = series(&[sample(4, 99.0, &[]), sample(4, 10.0, &[Flag::Resumed])]);
-        assert_eq!(one.durations_ns(), [10.0]);
+        for cut_off in [5.0, 99.0] {
+            let (first, again) = (sample(4, cut_off, &[]), sample(4, 10.0, &[Flag::Resumed]));
+            assert_eq!(series(&[first.clone(), again.clone()]).durations_ns(), [10.0]);
+            assert_eq!(series(&[again, first]).durations_ns(), [10.0]);
+        }
     }
 }

@@ -72,6 +72,27 @@ mod tests {
     }
 
     #[test]
+    fn the_margin_is_the_larger_of_the_two() {
+        let plan = |margin_us, margin_ratio| PlanRecord {
+            points: Vec::new(),
+            rounds_min: 0,
+            rounds_max: 0,
+            group_budget_s: 0.0,
+            margin_us,
+            margin_ratio,
+        };
+        // (absolute µs, ratio, period ns, margin ns)
+        for (us, ratio, period, expected) in [
+            (0.02, 0.005, Some(6000.0), 30.0),
+            (0.02, 0.005, Some(2000.0), 20.0),
+            (0.02, 0.005, None, 20.0),
+            (0.0, 0.01, Some(6000.0), 60.0),
+        ] {
+            assert!((margin_ns(&plan(us, ratio), period) - expected).abs() < 1e-9);
+        }
+    }
+
+    #[test]
     fn verdicts_follow_interval_floor_and_family_in_that_order() {
         use Verdict::{Equivalent, Helps, Hurts, Inconclusive};
         // (interval and median, adjusted p, floor, verdict, reasons), with a margin of 20 ns.

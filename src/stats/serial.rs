@@ -10,7 +10,7 @@
 //! > inflation = 1 + 2 Σₖ (1 − k/n) (2/π) asin ρᵏ
 //!
 //! The correction is always on: a test for correlation first has no power at twenty rounds, where
-//! ρ = 0.3 would cut the coverage of a 95 % interval to 88 %. Negative correlation is taken as
+//! ρ = 0.3 would cut the coverage of a 95 % interval to 89 %. Negative correlation is taken as
 //! none, which errs on the wide side.
 
 use std::f64::consts::PI;
