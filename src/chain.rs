@@ -388,7 +388,7 @@ impl Shape {
                 "no GPU allows more than 227 KiB a block",
             ));
         }
-        if self.grid_blocks % self.cluster_blocks != 0 {
+        if !self.grid_blocks.is_multiple_of(self.cluster_blocks) {
             return Err(Error::usage(
                 format!("use --cluster {}", self.cluster_blocks),
                 format!("{} blocks are not a whole number of clusters", self.grid_blocks),
