@@ -3,6 +3,7 @@
 use super::profile::{self, Hop};
 use crate::chain::{Arm, BodyKind, Chain, L2, PreambleKind, Submission};
 use crate::error::{Error, Result};
+use crate::oracle;
 
 /// Residency of a chain's grid and the rates of its work. Times in ns, rates in bytes a ns.
 #[derive(Clone, Copy, Debug)]
@@ -101,52 +102,45 @@ fn refused(chain: &Chain, cause: impl std::fmt::Display) -> Error {
     )
 }
 
+/// Checks what a device that holds `capacity` blocks cannot run.
+fn check(chain: &Chain, arm: Arm, capacity: u32) -> Result<()> {
+    let shape = &chain.shape;
+    if shape.cluster_blocks > profile::PORTABLE_CLUSTER_BLOCKS {
+        let cause = format!(
+            "clusters of {} blocks are not portable; this device takes up to {}",
+            shape.cluster_blocks,
+            profile::PORTABLE_CLUSTER_BLOCKS
+        );
+        return Err(refused(chain, cause).remedy("use --cluster 8 or fewer"));
+    }
+    if arm == Arm::Persistent && shape.grid_blocks > capacity {
+        let cause = format!("a cooperative grid must be resident at once, {capacity} blocks");
+        let remedy = "use a smaller --grid, or leave out --arm persistent";
+        return Err(refused(chain, cause).remedy(remedy));
+    }
+    let words = oracle::node_words(chain);
+    if chain.body.kind.streams() && words > profile::STREAM_BYTES / 4 {
+        let (bytes, held) = (words.saturating_mul(4), profile::STREAM_BYTES);
+        let cause = format!("a node reads {bytes} bytes and the stream buffer holds {held}");
+        return Err(refused(chain, cause).remedy("use a smaller body, or fewer blocks"));
+    }
+    if u64::from(shape.grid_blocks) * u64::from(chain.nodes) > profile::MAX_VALUES {
+        let cause = format!("{} nodes of them write more values than it holds", chain.nodes);
+        return Err(refused(chain, cause).remedy("use fewer --nodes, or a smaller --grid"));
+    }
+    Ok(())
+}
+
 impl Load {
     /// The load of `chain` in `arm`.
     ///
     /// # Errors
     /// Unsupported where this device cannot hold or launch the chain.
     pub fn of(chain: &Chain, arm: Arm) -> Result<Load> {
-        let shape = &chain.shape;
-        if shape.cluster_blocks > profile::PORTABLE_CLUSTER_BLOCKS {
-            return Err(refused(
-                chain,
-                format!(
-                    "clusters of {} blocks are not portable; this device takes up to {}",
-                    shape.cluster_blocks,
-                    profile::PORTABLE_CLUSTER_BLOCKS
-                ),
-            )
-            .remedy("use --cluster 8 or fewer"));
-        }
         let blocks_per_sm = occupancy(chain)?;
         let capacity = blocks_per_sm * profile::SM_COUNT;
-        if arm == Arm::Persistent && shape.grid_blocks > capacity {
-            return Err(refused(
-                chain,
-                format!("a cooperative grid must be resident at once, {capacity} blocks at most"),
-            )
-            .remedy("use a smaller --grid, or leave out --arm persistent"));
-        }
-        let words = crate::oracle::node_words(chain);
-        if chain.body.kind.streams() && words > profile::STREAM_BYTES / 4 {
-            return Err(refused(
-                chain,
-                format!(
-                    "a node reads {} bytes and the stream buffer holds {}",
-                    words.saturating_mul(4),
-                    profile::STREAM_BYTES
-                ),
-            )
-            .remedy("use a smaller body, or fewer blocks"));
-        }
-        if u64::from(shape.grid_blocks) * u64::from(chain.nodes) > profile::MAX_VALUES {
-            return Err(refused(
-                chain,
-                format!("{} nodes of them write more values than it holds", chain.nodes),
-            )
-            .remedy("use fewer --nodes, or a smaller --grid"));
-        }
+        check(chain, arm, capacity)?;
+        let shape = &chain.shape;
         let resident = shape.grid_blocks.min(capacity);
         let hop = match arm.submission() {
             Submission::Stream => Hop::stream(resident),
@@ -269,7 +263,7 @@ fn stream(chain: &Chain, resident: u32, issue: &Issue) -> Stream {
     let source_rate = rate.min(sm_rate);
     // Little's law: bytes in flight over the latency.
     let in_flight = blocks * f64::from(chain.shape.block_threads) * profile::THREAD_BYTES_IN_FLIGHT;
-    let block_bytes = (crate::oracle::block_words(chain) * 4) as f64;
+    let block_bytes = (oracle::block_words(chain) * 4) as f64;
     let prefetched = match chain.preamble.kind {
         PreambleKind::PrefetchL2 | PreambleKind::PrefetchSmem => {
             (chain.preamble.units as f64).min(block_bytes)

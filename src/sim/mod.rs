@@ -7,6 +7,7 @@
 //! Not modelled: block threads and shared memory beyond occupancy and issue, clusters beyond their
 //! limit, placement by GPC, L1 carve-outs, clocks and throttling, L2 contents kept between nodes.
 
+mod contention;
 mod execute;
 mod load;
 mod model;
@@ -80,16 +81,9 @@ impl Device for SimDevice {
         Duration::from_nanos(self.now_ns.get() as u64)
     }
 
-    /// A constant: the simulated clocks never move.
+    /// A constant: the simulated clock never moves, and nothing else is simulated.
     fn health(&self) -> Health {
-        Health {
-            sm_mhz: self.facts.sm_mhz_max,
-            memory_mhz: Some(3201),
-            throttle: vec![],
-            temperature_c: Some(40),
-            power_w: Some(250.0),
-            other_processes: Some(0),
-        }
+        Health { sm_mhz: self.facts.sm_mhz_max, other_processes: Some(0), ..Health::default() }
     }
 
     fn prepare<'a>(&'a self, chain: &Chain, arm: Arm) -> Result<Box<dyn Prepared + 'a>> {
@@ -117,7 +111,7 @@ fn facts() -> Facts {
         driver: String::new(),
         driver_cuda: 0,
         runtime_cuda: 0,
-        ecc: Some(true),
+        ecc: None,
         mig: Some(false),
         mps: Some(false),
         sm_mhz_max: Some((profile::SM_GHZ * 1e3).round() as u32),

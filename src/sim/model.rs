@@ -17,6 +17,7 @@
 //! while its primary's blocks exit finds uneven SMs, is packed two blocks to an SM, and an
 //! issue-bound body then takes as long as its packed blocks.
 
+use super::contention::{self, Ahead};
 use super::load::Load;
 use super::profile;
 use crate::chain::{Arm, Chain, Dependency, Trigger, TriggerBy};
@@ -85,19 +86,6 @@ fn persistent(load: &Load, nodes: u32) -> Vec<Node> {
         Node { begin_ns, early_ns, arrive_ns, gate_ns, release_ns, work_end_ns, end_ns, packed }
     };
     (0..nodes).map(&mut node).collect()
-}
-
-/// What is left of a preamble that may run beside other nodes' bodies.
-#[derive(Clone, Copy, Debug)]
-struct Ahead {
-    /// The ALU work that contends stands here.
-    work_at_ns: f64,
-    /// ALU work left, ns alone.
-    work_left_ns: f64,
-    /// The fetching stands here.
-    fetch_at_ns: f64,
-    /// Bytes fetched so far.
-    fetched: f64,
 }
 
 /// Runs the nodes one after another; nodes that run ahead are placed before those before them end.
@@ -169,29 +157,8 @@ impl Model<'_> {
         self.nodes[node].arrive_ns = arrive_ns;
         self.nodes[node].gate_ns = gate_ns;
         self.nodes[node].release_ns = release_ns;
-        self.idle_until(node, arrive_ns, release_ns);
-    }
-
-    /// Preambles go on while no body runs: one after another on the schedulers and on the memory.
-    fn idle_until(&mut self, node: usize, arrive_ns: f64, release_ns: f64) {
-        let (mut schedulers_ns, mut memory_ns) = (arrive_ns, f64::MIN);
-        for (index, ahead) in self.ahead.iter_mut().enumerate().skip(node) {
-            if index > node && ahead.work_left_ns > 0.0 {
-                let start_ns = ahead.work_at_ns.max(schedulers_ns);
-                let done_ns = (release_ns - start_ns).clamp(0.0, ahead.work_left_ns);
-                ahead.work_left_ns -= done_ns;
-                ahead.work_at_ns = start_ns + done_ns;
-                schedulers_ns = ahead.work_at_ns;
-            }
-            if let Some(stream) = self.load.stream {
-                let start_ns = ahead.fetch_at_ns.max(memory_ns);
-                let most = (release_ns - start_ns).max(0.0) * stream.source_rate;
-                let bytes = most.min(stream.prefetch_bytes - ahead.fetched);
-                ahead.fetched += bytes;
-                ahead.fetch_at_ns = ahead.fetch_at_ns.max(release_ns);
-                memory_ns = start_ns + bytes / stream.source_rate;
-            }
-        }
+        let ahead = &mut self.ahead[node..];
+        contention::go_on_until(ahead, self.load.stream.as_ref(), arrive_ns, release_ns);
     }
 
     /// Work of a node's first wave if nothing slows it.
@@ -227,8 +194,11 @@ impl Model<'_> {
         let release_ns = self.nodes[node].release_ns;
         let mut work_end_ns = release_ns + self.work_ns(node);
         for ahead in &mut self.ahead[node + 1..] {
-            work_end_ns = share_schedulers(ahead, self.load.contention, release_ns, work_end_ns);
-            work_end_ns = share_memory(ahead, self.load, release_ns, work_end_ns);
+            work_end_ns =
+                contention::share_schedulers(ahead, self.load.contention, release_ns, work_end_ns);
+            if let Some(stream) = &self.load.stream {
+                work_end_ns = contention::share_memory(ahead, stream, release_ns, work_end_ns);
+            }
         }
         let timed = &mut self.nodes[node];
         timed.work_end_ns = work_end_ns;
@@ -276,41 +246,4 @@ impl Model<'_> {
             _ => (free_ns, free_ns),
         }
     }
-}
-
-/// A preamble's ALU work and an issue-bound body on the same schedulers: each takes `contention`
-/// times as long while both run. Returns the new end of the body's work.
-fn share_schedulers(ahead: &mut Ahead, contention: f64, release_ns: f64, work_end_ns: f64) -> f64 {
-    let start_ns = ahead.work_at_ns.max(release_ns);
-    let both_ns = (work_end_ns - start_ns).min(ahead.work_left_ns);
-    if both_ns <= 0.0 {
-        return work_end_ns;
-    }
-    ahead.work_left_ns -= both_ns;
-    ahead.work_at_ns = start_ns + both_ns * contention;
-    work_end_ns + both_ns * (contention - 1.0)
-}
-
-/// A prefetch and a streaming body on the same memory: the prefetch takes what the body leaves, or
-/// half. Returns the new end of the body's work.
-fn share_memory(ahead: &mut Ahead, load: &Load, release_ns: f64, work_end_ns: f64) -> f64 {
-    let Some(stream) = load.stream else { return work_end_ns };
-    let start_ns = ahead.fetch_at_ns.max(release_ns);
-    let wanted = stream.prefetch_bytes - ahead.fetched;
-    if wanted <= 0.0 || start_ns >= work_end_ns {
-        return work_end_ns;
-    }
-    let fetch_rate = (stream.source_rate - stream.body_rate).max(stream.source_rate / 2.0);
-    let body_rate = stream.body_rate.min(stream.source_rate - fetch_rate);
-    let fetching_ns = wanted / fetch_rate;
-    let slowed = stream.body_rate / body_rate;
-    let streaming_ns = (work_end_ns - start_ns) * slowed;
-    if fetching_ns <= streaming_ns {
-        ahead.fetched += wanted;
-        ahead.fetch_at_ns = start_ns + fetching_ns;
-        return work_end_ns + fetching_ns * (1.0 - 1.0 / slowed);
-    }
-    ahead.fetched += streaming_ns * fetch_rate;
-    ahead.fetch_at_ns = start_ns + streaming_ns;
-    start_ns + streaming_ns
 }

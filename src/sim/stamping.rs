@@ -60,7 +60,7 @@ impl Stamping<'_> {
         let end_ns = release_ns + work_ns + profile::TAIL_NS - drain_ns;
         BlockStamps {
             begin_ns: self.timer(begin_ns),
-            trigger_ns: self.timer(self.trigger(begin_ns, release_ns, work_ns).min(end_ns)),
+            trigger_ns: self.timer(self.trigger(begin_ns, release_ns, work_ns, end_ns)),
             arrive_ns: self.timer(arrive_ns),
             release_ns: self.timer(release_ns),
             end_ns: self.timer(end_ns),
@@ -79,15 +79,17 @@ impl Stamping<'_> {
     }
 
     /// NaN where the arm issues no trigger.
-    fn trigger(&self, begin_ns: f64, release_ns: f64, work_ns: f64) -> f64 {
+    fn trigger(&self, begin_ns: f64, release_ns: f64, work_ns: f64, end_ns: f64) -> f64 {
         let trigger = match self.arm {
             arm if arm.sweeps_trigger() => self.chain.trigger,
             arm => arm.fixed_trigger().unwrap_or(Trigger::Implicit),
         };
         match trigger {
             Trigger::AtEntry => begin_ns,
-            Trigger::Segment { at, of } => release_ns + work_ns * f64::from(at) / f64::from(of),
-            Trigger::After => release_ns + work_ns + profile::AFTER_NS,
+            Trigger::Segment { at, of } => {
+                end_ns.min(release_ns + work_ns * f64::from(at) / f64::from(of))
+            }
+            Trigger::After => end_ns.min(release_ns + work_ns + profile::AFTER_NS),
             Trigger::Implicit => f64::NAN,
         }
     }
