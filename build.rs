@@ -76,7 +76,8 @@ mod cuda {
         for source in SOURCES {
             // One build a file: with several, cc makes relocatable device code and links it, and
             // the machine code in the archive is no longer what runs.
-            archive.objects(device_build(home).file(format!("cuda/{source}")).compile_intermediates());
+            archive
+                .objects(device_build(home).file(format!("cuda/{source}")).compile_intermediates());
         }
         archive.compile("pdl_shim");
         let archive = if packing() { PathBuf::new() } else { out_dir().join("libpdl_shim.a") };

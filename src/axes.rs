@@ -71,7 +71,9 @@ impl<T: Number> FromStr for Axis<T> {
         let mut values = Vec::new();
         for part in text.split(',').map(str::trim) {
             if part.is_empty() {
-                return Err(format!("'{text}' has an empty value: give at least one, as 1,2 or 1..8:1"));
+                return Err(format!(
+                    "'{text}' has an empty value: give at least one, as 1,2 or 1..8:1"
+                ));
             }
             match part.split_once("..") {
                 Some((from, rest)) => range(part, from, rest, &mut values)?,
@@ -134,7 +136,20 @@ mod tests {
 
     #[test]
     fn what_is_no_number_is_refused() {
-        for text in ["", ",", "1,,2", "-1", "nan", "inf", "1e999", "x", "3..1", "1..2:0", "0..1e9:1e-9", "1..2:-1"] {
+        for text in [
+            "",
+            ",",
+            "1,,2",
+            "-1",
+            "nan",
+            "inf",
+            "1e999",
+            "x",
+            "3..1",
+            "1..2:0",
+            "0..1e9:1e-9",
+            "1..2:-1",
+        ] {
             assert!(text.parse::<Axis<f64>>().is_err(), "{text}");
         }
         for text in ["-1", "1.5", "4294967296", "1e3"] {

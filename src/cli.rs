@@ -106,13 +106,25 @@ pub struct SweepArgs {
     #[arg(long, default_value = "1", env = "PDL_CLUSTER")]
     pub cluster: Axis<u32>,
     /// Work before the sync
-    #[arg(long, value_delimiter = ',', default_value = "alu", env = "PDL_PREAMBLE_KIND", value_enum)]
+    #[arg(
+        long,
+        value_delimiter = ',',
+        default_value = "alu",
+        env = "PDL_PREAMBLE_KIND",
+        value_enum
+    )]
     pub preamble_kind: Vec<PreambleKind>,
     /// Time of the preamble, µs; a prefetch fetches what the body streams in this time
     #[arg(long, default_value = "2", env = "PDL_PREAMBLE_US")]
     pub preamble_us: Axis<f64>,
     /// Work after the sync
-    #[arg(long, value_delimiter = ',', default_value = "fma,hbm", env = "PDL_BODY_KIND", value_enum)]
+    #[arg(
+        long,
+        value_delimiter = ',',
+        default_value = "fma,hbm",
+        env = "PDL_BODY_KIND",
+        value_enum
+    )]
     pub body_kind: Vec<BodyKind>,
     /// Time of the body, µs, calibrated to fixed work [default: 4]
     #[arg(long, env = "PDL_BODY_US", conflicts_with = "body_bytes")]
@@ -121,7 +133,13 @@ pub struct SweepArgs {
     #[arg(long, env = "PDL_BODY_BYTES")]
     pub body_bytes: Option<Axis<u64>>,
     /// Who triggers in a block
-    #[arg(long, value_delimiter = ',', default_value = "thread", env = "PDL_TRIGGER_BY", value_enum)]
+    #[arg(
+        long,
+        value_delimiter = ',',
+        default_value = "thread",
+        env = "PDL_TRIGGER_BY",
+        value_enum
+    )]
     pub trigger_by: Vec<TriggerBy>,
     /// State of L2 when a sample begins
     #[arg(long, value_delimiter = ',', default_value = "hot", env = "PDL_L2", value_enum)]
@@ -192,7 +210,11 @@ impl SweepArgs {
             (None, None) => vec![Target::Ns(4000.0)],
         };
         Axes {
-            triggers: distinct(if self.trigger.is_empty() { Trigger::defaults() } else { self.trigger.clone() }),
+            triggers: distinct(if self.trigger.is_empty() {
+                Trigger::defaults()
+            } else {
+                self.trigger.clone()
+            }),
             arms: if self.arm.is_empty() { default_arms() } else { self.arm.clone() },
             nodes: self.nodes.0.clone(),
             grids,

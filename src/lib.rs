@@ -26,7 +26,7 @@ pub mod measure;
 pub mod oracle;
 pub mod plot;
 pub mod record;
-pub mod stamps;
 pub mod sim;
+pub mod stamps;
 pub mod stats;
 pub mod units;

@@ -47,9 +47,19 @@ fn every_arm_computes_what_the_oracle_says() {
     for body in [BodyKind::Spin, BodyKind::Fma, BodyKind::Hbm, BodyKind::L2] {
         let preamble = if body == BodyKind::Spin { PreambleKind::Spin } else { PreambleKind::Alu };
         let calibrated = calibrate(&gpu, &chain(body, preamble)).unwrap();
-        println!("{body} units {} body {:?} preamble {:?}", calibrated.chain.body.units, calibrated.body_ns, calibrated.preamble_ns);
+        println!(
+            "{body} units {} body {:?} preamble {:?}",
+            calibrated.chain.body.units, calibrated.body_ns, calibrated.preamble_ns
+        );
         for arm in Arm::value_variants() {
-            for trigger in [Trigger::AtEntry, Trigger::Segment { at: 0, of: 8 }, Trigger::Segment { at: 4, of: 8 }, Trigger::Segment { at: 8, of: 8 }, Trigger::After, Trigger::Implicit] {
+            for trigger in [
+                Trigger::AtEntry,
+                Trigger::Segment { at: 0, of: 8 },
+                Trigger::Segment { at: 4, of: 8 },
+                Trigger::Segment { at: 8, of: 8 },
+                Trigger::After,
+                Trigger::Implicit,
+            ] {
                 if !arm.sweeps_trigger() && trigger != Trigger::Implicit {
                     continue;
                 }
@@ -66,7 +76,18 @@ fn every_arm_computes_what_the_oracle_says() {
                 }
                 times.sort_by(f64::total_cmp);
                 let reduced = prepared.stamps(3).unwrap().map(|stamps| stamps.reduce());
-                println!("{body} {arm:>16} {trigger:>8} {:.0} ns  {:?}", times[5], reduced.map(|r| (r.launch_gap_ns, r.hop_latency_ns, r.body_ns, r.useful_ns, r.parked_ns, r.sm_blocks_max)));
+                println!(
+                    "{body} {arm:>16} {trigger:>8} {:.0} ns  {:?}",
+                    times[5],
+                    reduced.map(|r| (
+                        r.launch_gap_ns,
+                        r.hop_latency_ns,
+                        r.body_ns,
+                        r.useful_ns,
+                        r.parked_ns,
+                        r.sm_blocks_max
+                    ))
+                );
                 if body == BodyKind::Fma {
                     println!("   {:?}", prepared.proof());
                 }

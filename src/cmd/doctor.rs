@@ -47,7 +47,11 @@ fn facts(f: &Facts) {
     if f.backend == Backend::Gpu {
         println!("            {}", f.uuid);
         let driver = if f.driver.is_empty() { "unknown" } else { &f.driver };
-        println!("driver      {driver}, serves CUDA {}; runtime {}", cuda(f.driver_cuda), cuda(f.runtime_cuda));
+        println!(
+            "driver      {driver}, serves CUDA {}; runtime {}",
+            cuda(f.driver_cuda),
+            cuda(f.runtime_cuda)
+        );
     }
     println!(
         "size        {} SMs, {} MiB L2, {:.0} GiB memory, {} KiB shared memory a block",
@@ -118,7 +122,10 @@ fn hop(device: &dyn Device) -> Result<()> {
         );
     }
     if let [Some(full), Some(programmatic)] = periods[..] {
-        println!("            programmatic launches save about {} a hop here", us(full - programmatic));
+        println!(
+            "            programmatic launches save about {} a hop here",
+            us(full - programmatic)
+        );
     }
     Ok(())
 }
@@ -127,7 +134,9 @@ fn hop(device: &dyn Device) -> Result<()> {
 fn obstacles(f: &Facts) {
     let mut found = Vec::new();
     if f.backend == Backend::Sim {
-        found.push("no GPU of compute capability 9.0 or newer: every number is SIMULATED".to_owned());
+        found.push(
+            "no GPU of compute capability 9.0 or newer: every number is SIMULATED".to_owned(),
+        );
     }
     if f.clocks_locked == Some(false) {
         found.push("clocks are not locked: arms are interleaved and paired to bear it".into());

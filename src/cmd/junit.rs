@@ -11,7 +11,8 @@ use crate::record::{Run, SummaryRow, Verdict};
 /// # Errors
 /// Text that is no XML: none.
 pub fn render(summary: &Summary, run: &Run) -> Result<String> {
-    let mut suite = TestSuite::new(format!("pdl {} on {}", run.manifest.what, run.manifest.facts.label()));
+    let mut suite =
+        TestSuite::new(format!("pdl {} on {}", run.manifest.what, run.manifest.facts.label()));
     suite.add_test_cases(summary.rows.iter().map(case));
     let mut report = Report::new("pdl");
     report.add_test_suite(suite);

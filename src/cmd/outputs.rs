@@ -19,7 +19,9 @@ pub fn rebuild(path: &Path) -> Result<(Summary, Run)> {
     let run = read_run(path)?;
     let summary = summarise(&run.manifest, &run.points, &run.samples);
     write_derived(path, "summary.csv", &write_summary(&summary.rows))?;
-    for (name, svg) in plot::render_all(&summary.rows, &run.samples, &context(&run.manifest, &summary)) {
+    for (name, svg) in
+        plot::render_all(&summary.rows, &run.samples, &context(&run.manifest, &summary))
+    {
         write_derived(path, &format!("charts/{name}"), svg.as_bytes())?;
     }
     Ok((summary, run))
@@ -39,7 +41,11 @@ fn context(manifest: &Manifest, summary: &Summary) -> Context {
         Some(Chosen { group: answer.group, arm: answer.arm, trigger })
     });
     Context {
-        caption: format!("{}, driver {driver}, pdl {} revision {revision}", facts.label(), manifest.version),
+        caption: format!(
+            "{}, driver {driver}, pdl {} revision {revision}",
+            facts.label(),
+            manifest.version
+        ),
         simulated: facts.backend == Backend::Sim,
         points: manifest.plan.points.clone(),
         floors_us,

@@ -14,8 +14,16 @@ use crate::record::{PlanPoint, ProofVerdict, Run, SummaryRow, Verdict};
 use crate::units::{format_interval, or_absent, signed, speedup, us, us_number};
 
 const HEADER: [&str; 10] = [
-    "trigger", "µs/node", "saved µs/hop", "95 %", "speed-up", "code cost", "slowed", "useful/parked",
-    "proof", "verdict",
+    "trigger",
+    "µs/node",
+    "saved µs/hop",
+    "95 %",
+    "speed-up",
+    "code cost",
+    "slowed",
+    "useful/parked",
+    "proof",
+    "verdict",
 ];
 
 /// The summary of a run as text.
@@ -42,7 +50,8 @@ fn render(summary: &Summary, run: &Run, markdown: bool) -> String {
         let _ = writeln!(text, "{title}{}\n{}\n", head(run, &points[0].chain), work(&rows, points));
         let _ = writeln!(text, "{}\n", floor(summary, *group, &rows));
         for submission in [Submission::Graph, Submission::Stream] {
-            let answer = summary.answers.iter().find(|a| a.group == *group && a.submission == submission);
+            let answer =
+                summary.answers.iter().find(|a| a.group == *group && a.submission == submission);
             text += &block(&rows, submission, answer, style.clone());
         }
         for answer in summary.answers.iter().filter(|answer| answer.group == *group) {
@@ -77,7 +86,8 @@ fn groups(points: &[PlanPoint]) -> BTreeMap<u32, Vec<&PlanPoint>> {
 /// Device, driver, nodes, mode, L2, clock and whether it was locked.
 fn head(run: &Run, chain: &Chain) -> String {
     let facts = &run.manifest.facts;
-    let driver = if facts.driver.is_empty() { String::new() } else { format!(", driver {}", facts.driver) };
+    let driver =
+        if facts.driver.is_empty() { String::new() } else { format!(", driver {}", facts.driver) };
     let clocks = run.samples.iter().filter_map(|sample| sample.sm_mhz);
     let clock = match (clocks.clone().min(), clocks.max()) {
         (Some(lowest), Some(highest)) if lowest == highest => format!(", SM {lowest} MHz"),
@@ -127,10 +137,13 @@ fn work(rows: &[&SummaryRow], points: &[&PlanPoint]) -> String {
     if chain.shape.cluster_blocks > 1 {
         let _ = write!(text, ", clusters of {}", chain.shape.cluster_blocks);
     }
-    text + &format!("; triggered by one thread{}", match chain.trigger_by {
-        crate::chain::TriggerBy::Thread => "",
-        crate::chain::TriggerBy::Block => " after a block barrier",
-    })
+    text + &format!(
+        "; triggered by one thread{}",
+        match chain.trigger_by {
+            crate::chain::TriggerBy::Thread => "",
+            crate::chain::TriggerBy::Block => " after a block barrier",
+        }
+    )
 }
 
 /// The floor of the group and its best baseline.
@@ -150,8 +163,14 @@ fn floor(summary: &Summary, group: u32, rows: &[&SummaryRow]) -> String {
 }
 
 /// The rows of one submission.
-fn block(rows: &[&SummaryRow], submission: Submission, answer: Option<&Answer>, style: TableStyle) -> String {
-    let mut rows: Vec<&&SummaryRow> = rows.iter().filter(|row| row.submission == submission).collect();
+fn block(
+    rows: &[&SummaryRow],
+    submission: Submission,
+    answer: Option<&Answer>,
+    style: TableStyle,
+) -> String {
+    let mut rows: Vec<&&SummaryRow> =
+        rows.iter().filter(|row| row.submission == submission).collect();
     rows.retain(|row| !matches!(row.arm, Arm::StreamFull | Arm::GraphFull | Arm::Sentinel));
     if rows.is_empty() || rows.iter().all(|row| row.arm == Arm::GraphAa) {
         return String::new();
@@ -198,7 +217,9 @@ fn cells(row: &SummaryRow, answer: Option<&Answer>) -> [String; 10] {
         or_absent(row.code_cost_ns, signed_us),
         or_absent(row.primary_slowed_ns, signed_us),
         match row.useful_ns.zip(row.parked_ns) {
-            Some((useful, parked)) if subject => format!("{}/{}", us_number(useful), us_number(parked)),
+            Some((useful, parked)) if subject => {
+                format!("{}/{}", us_number(useful), us_number(parked))
+            }
             _ => String::new(),
         },
         row.proof.map_or_else(String::new, |proof| proof_name(proof).to_owned()),

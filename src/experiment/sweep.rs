@@ -69,6 +69,9 @@ pub fn plan(axes: &Axes, seed: u64, stopping: Stopping, device: &dyn Device) -> 
     for (group, chain) in chains(axes, device)?.into_iter().enumerate() {
         group_points(&mut plan.points, group as u32, chain, &arms, &axes.triggers);
     }
+    let arms = plan.points.iter().flat_map(|point| &point.arms);
+    let effects = arms.filter(|arm| arm.baseline().is_some()).count();
+    plan.stopping = plan.stopping.for_effects(effects);
     Ok(plan)
 }
 
@@ -102,7 +105,8 @@ fn group_points(
         return;
     }
     // The launch-completion arm's control is the implicit one, whatever is swept.
-    let needs_implicit = arms.contains(&Arm::GraphCompletion) && !triggers.contains(&Trigger::Implicit);
+    let needs_implicit =
+        arms.contains(&Arm::GraphCompletion) && !triggers.contains(&Trigger::Implicit);
     for &trigger in triggers {
         push(Some(trigger), sweeping.clone());
     }
@@ -195,7 +199,9 @@ fn blocks(grid: Grid, chain: &Chain, device: &dyn Device) -> Result<u32> {
             let per_sm = resident(chain, device)?;
             Ok(whole(waves * sms * per_sm))
         }
-        Grid::Waves(waves) => Err(Error::usage(format!("use --waves {waves}"), "it must be above 0")),
+        Grid::Waves(waves) => {
+            Err(Error::usage(format!("use --waves {waves}"), "it must be above 0"))
+        }
     }
 }
 

@@ -50,7 +50,10 @@ fn blocking_environment() -> Option<String> {
         return Some("CUDA_LAUNCH_BLOCKING is set".into());
     }
     let tools = ["CUDA_INJECTION64_PATH", "NV_SANITIZER_INJECTION_PORT_BASE", "NV_TPS_LAUNCH_UUID"];
-    tools.iter().find(|name| set(name)).map(|name| format!("a profiler or sanitizer is attached ({name})"))
+    tools
+        .iter()
+        .find(|name| set(name))
+        .map(|name| format!("a profiler or sanitizer is attached ({name})"))
 }
 
 fn timer_step(gpu: &Gpu) -> Result<u64> {

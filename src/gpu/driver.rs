@@ -167,7 +167,8 @@ impl Gpu {
             return Ok(None);
         }
         let node_bytes = crate::oracle::node_words(chain).saturating_mul(4);
-        let wanted = STREAM_BUFFER_BYTES.max(4 * self.facts.l2_bytes).max(node_bytes.saturating_mul(2));
+        let wanted =
+            STREAM_BUFFER_BYTES.max(4 * self.facts.l2_bytes).max(node_bytes.saturating_mul(2));
         let mut slot = self.buffer.borrow_mut();
         if slot.as_ref().is_none_or(|buffer| buffer.words() * 4 < wanted) {
             // Give the old one back first: both together may not fit.
@@ -222,8 +223,11 @@ impl Gpu {
                 Err(error) => return Err(fault(what, error)),
             }
             if since.elapsed() > HANG {
-                return Err(Error::failed(what, format!("the device hangs for {} s", HANG.as_secs()))
-                    .remedy("the rows measured so far are kept"));
+                return Err(Error::failed(
+                    what,
+                    format!("the device hangs for {} s", HANG.as_secs()),
+                )
+                .remedy("the rows measured so far are kept"));
             }
         }
     }

@@ -96,18 +96,27 @@ pub struct Workspace {
 
 impl Workspace {
     /// Allocates for `chain`, computes the oracle's values, and poisons what the chain will write.
-    pub fn new(stream: &Arc<CudaStream>, chain: &Chain, buffer_words: u64) -> Result<Rc<Workspace>> {
+    pub fn new(
+        stream: &Arc<CudaStream>,
+        chain: &Chain,
+        buffer_words: u64,
+    ) -> Result<Rc<Workspace>> {
         let (nodes, grid) = (u64::from(chain.nodes), u64::from(chain.shape.grid_blocks));
-        let rows = (nodes + 1).checked_mul(grid).filter(|&rows| rows < 1 << 34).ok_or_else(|| {
-            Error::unsupported("hold every value of the chain", "more than 2^34 values")
-                .remedy("use fewer nodes or a smaller grid")
-        })?;
+        let rows =
+            (nodes + 1).checked_mul(grid).filter(|&rows| rows < 1 << 34).ok_or_else(|| {
+                Error::unsupported("hold every value of the chain", "more than 2^34 values")
+                    .remedy("use fewer nodes or a smaller grid")
+            })?;
         let bytes = rows * 20;
         let what = "the chain's values";
         let fail = |error| memory_error(what, bytes, error);
         let free = stream.context().mem_get_info().map_err(fail)?.0 as u64;
         if bytes > free {
-            return Err(memory_error(what, bytes, DriverError(sys::CUresult::CUDA_ERROR_OUT_OF_MEMORY)));
+            return Err(memory_error(
+                what,
+                bytes,
+                DriverError(sys::CUresult::CUDA_ERROR_OUT_OF_MEMORY),
+            ));
         }
         let expected_host = oracle::expected(chain, chain.nodes, buffer_words);
         let mut seeds: Vec<u64> = (0..chain.shape.grid_blocks).map(oracle::seed_value).collect();

@@ -3,7 +3,8 @@
 use super::memory::{StreamBuffer, VECTOR_BYTES, Workspace};
 use super::shim::{ChainArgs, Flags, Kernel, Launch, Persistent, sys};
 use crate::chain::{
-    Arm, Body, BodyKind, Chain, Dependency, L2, Preamble, PreambleKind, Shape, Target, Trigger, TriggerBy,
+    Arm, Body, BodyKind, Chain, Dependency, L2, Preamble, PreambleKind, Shape, Target, Trigger,
+    TriggerBy,
 };
 use crate::oracle;
 
@@ -63,7 +64,8 @@ pub fn launch(chain: &Chain, dependency: Dependency) -> Launch {
 pub fn shared_bytes(chain: &Chain) -> u32 {
     let prefetch = match chain.preamble.kind {
         PreambleKind::PrefetchSmem => {
-            let vectors = (chain.preamble.units / VECTOR_BYTES).min(chain.body.units / VECTOR_BYTES);
+            let vectors =
+                (chain.preamble.units / VECTOR_BYTES).min(chain.body.units / VECTOR_BYTES);
             vectors * VECTOR_BYTES
         }
         _ => 0,
@@ -115,7 +117,8 @@ pub fn args(
         previous: workspace.previous(node) as *const u64,
         values: workspace.values(node) as *mut u64,
         region: region as *const _,
-        stamps: if stamps == 0 { 0 } else { stamps + u64::from(node) * grid * stamp_bytes } as *mut _,
+        stamps: if stamps == 0 { 0 } else { stamps + u64::from(node) * grid * stamp_bytes }
+            as *mut _,
         body_units: if streams { chain.body.units / VECTOR_BYTES } else { chain.body.units },
         body_steps,
         trigger_step,
@@ -144,7 +147,11 @@ pub fn flags(node: u32, workspace: &Workspace) -> Flags {
 }
 
 /// What the persistent kernel needs besides node 0's arguments.
-pub fn persistent(chain: &Chain, workspace: &Workspace, buffer: Option<&StreamBuffer>) -> Persistent {
+pub fn persistent(
+    chain: &Chain,
+    workspace: &Workspace,
+    buffer: Option<&StreamBuffer>,
+) -> Persistent {
     let stays = chain.body.kind == BodyKind::L2 && chain.l2 == L2::Hot;
     let words = buffer.map_or(4, StreamBuffer::words);
     Persistent {

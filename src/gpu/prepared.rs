@@ -206,7 +206,11 @@ impl<'a> GpuChain<'a> {
     }
 
     /// One stamped run: its duration and its stamps as stored.
-    fn stamped_run(&self, graph: Option<&CudaGraph>, memory: &CudaSlice<u8>) -> Result<(f64, Vec<u8>)> {
+    fn stamped_run(
+        &self,
+        graph: Option<&CudaGraph>,
+        memory: &CudaSlice<u8>,
+    ) -> Result<(f64, Vec<u8>)> {
         let kernel = nodes::kernel(&self.chain, self.arm, true);
         let stamps = address(memory, &self.gpu.stream);
         let queue = || match graph {
@@ -244,7 +248,10 @@ fn load(gpu: &Gpu, chain: &Chain, arm: Arm, kernel: &Kernel) -> Result<KernelInf
     if info.max_threads < shape.block_threads as i32 || info.blocks_per_sm < 1 {
         return Err(Error::unsupported(
             format!("fit a block of {} threads on an SM", shape.block_threads),
-            format!("its {} registers a thread leave room for {}", info.registers, info.max_threads),
+            format!(
+                "its {} registers a thread leave room for {}",
+                info.registers, info.max_threads
+            ),
         ));
     }
     if info.clusters == 0 {
@@ -376,7 +383,11 @@ fn read(bytes: &[u8], grid_blocks: u32, duration_ns: f64) -> Stamps {
         let after = |ns: u32| begin_ns + f64::from(ns);
         BlockStamps {
             begin_ns,
-            trigger_ns: if stamp.trigger_ns == u32::MAX { f64::NAN } else { after(stamp.trigger_ns) },
+            trigger_ns: if stamp.trigger_ns == u32::MAX {
+                f64::NAN
+            } else {
+                after(stamp.trigger_ns)
+            },
             arrive_ns: after(stamp.arrive_ns),
             release_ns: after(stamp.release_ns),
             end_ns: after(stamp.end_ns),

@@ -9,8 +9,8 @@ pub mod sys {
 }
 
 pub use sys::{pdl_chain_args as ChainArgs, pdl_flags as Flags, pdl_kernel as Kernel};
-pub use sys::{pdl_kernel_info as KernelInfo, pdl_launch as Launch, pdl_persistent as Persistent};
 pub use sys::{pdl_edge as Edge, pdl_stamp as Stamp};
+pub use sys::{pdl_kernel_info as KernelInfo, pdl_launch as Launch, pdl_persistent as Persistent};
 
 /// A `cudaError_t` that is not success.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -54,11 +54,7 @@ pub fn calibrate(device: &dyn Device, chain: &Chain) -> Result<Calibrated> {
         let with_prefetch = measure(device, &trial)?;
         measured.preamble_ns = with_prefetch.preamble_ns;
     }
-    Ok(Calibrated {
-        chain: trial,
-        body_ns: measured.body_ns,
-        preamble_ns: measured.preamble_ns,
-    })
+    Ok(Calibrated { chain: trial, body_ns: measured.body_ns, preamble_ns: measured.preamble_ns })
 }
 
 fn prefetches(chain: &Chain) -> bool {
@@ -119,7 +115,9 @@ impl Amount {
         let threads = f64::from(chain.shape.block_threads.div_ceil(128));
         let ns = chain.preamble.target_ns;
         match chain.preamble.kind {
-            PreambleKind::Alu => Amount::new(ns * FMA_A_NS / threads, grain(BodyKind::Fma), Some(ns)),
+            PreambleKind::Alu => {
+                Amount::new(ns * FMA_A_NS / threads, grain(BodyKind::Fma), Some(ns))
+            }
             PreambleKind::Spin => Amount::new(ns, 1, None),
             _ => Amount::new(0.0, 1, None),
         }
@@ -166,4 +164,3 @@ fn grain(kind: BodyKind) -> u64 {
         BodyKind::Spin => 1,
     }
 }
-

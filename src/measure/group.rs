@@ -6,9 +6,9 @@ use rand::SeedableRng;
 use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
 
+use super::Sink;
 use super::calibrate::{Calibrated, calibrate};
 use super::plan::{LONG_FACTOR, Plan};
-use super::Sink;
 use crate::chain::{Arm, Mode};
 use crate::device::{Device, Flag, Health, Prepared, Proof, Verification};
 use crate::error::{Error, Kind, Result};
@@ -237,7 +237,13 @@ impl Rounds<'_> {
         Ok(Ending::Rounds)
     }
 
-    fn round(&mut self, entries: &mut [Entry], order: &[usize], round: u32, long: bool) -> Result<()> {
+    fn round(
+        &mut self,
+        entries: &mut [Entry],
+        order: &[usize],
+        round: u32,
+        long: bool,
+    ) -> Result<()> {
         let before = self.device.health();
         for (place, &index) in order.iter().enumerate() {
             let entry = &mut entries[index];
@@ -290,22 +296,25 @@ fn health_flags(before: &Health) -> Vec<Flag> {
     flags
 }
 
-/// Whether every effect's interval is half as wide as the margin, or less.
+/// Whether every effect's interval is half as wide as the whole margin, or less, and every effect
+/// outside the margin has evidence enough to survive the correction for many comparisons.
 fn precise(entries: &[Entry], plan: &Plan) -> bool {
     entries.iter().all(|entry| {
         let Some(baseline) = entry.arm.baseline() else { return true };
         let Some(base) = entries.iter().find(|other| other.arm == baseline) else { return true };
         let hops = f64::from(entry.nodes - 1);
         let pairs = base.durations.iter().zip(&entry.durations);
-        let effects: Vec<f64> =
-            pairs.filter_map(|(b, a)| Some(((*b)? - (*a)?) / hops)).collect();
+        let effects: Vec<f64> = pairs.filter_map(|(b, a)| Some(((*b)? - (*a)?) / hops)).collect();
         let base: Vec<f64> = base.durations.iter().flatten().copied().collect();
         let Some(period) = stats::median(&base).map(|ns| ns / f64::from(entry.nodes)) else {
             return false;
         };
         let margin_ns = (plan.stopping.margin_us * 1e3).max(plan.stopping.margin_ratio * period);
-        let estimate = stats::estimate_median(&effects, stats::CONFIDENCE);
-        let interval = estimate.and_then(|estimate| estimate.interval);
-        interval.is_some_and(|interval| interval.hi - interval.lo <= margin_ns)
+        let Some(estimate) = stats::estimate_median(&effects, stats::CONFIDENCE) else {
+            return false;
+        };
+        let narrow = estimate.interval.is_some_and(|i| i.hi - i.lo <= margin_ns);
+        let small = estimate.median.abs() <= margin_ns;
+        narrow && (small || estimate.effective_count() >= plan.stopping.effective_rounds)
     })
 }

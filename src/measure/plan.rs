@@ -27,6 +27,8 @@ pub struct Stopping {
     pub margin_ratio: f64,
     /// Stamped runs per point × arm.
     pub stamp_repetitions: u32,
+    /// Independent rounds' worth of evidence that an effect above the margin needs.
+    pub effective_rounds: f64,
 }
 
 impl Default for Stopping {
@@ -40,6 +42,7 @@ impl Default for Stopping {
             margin_us: 0.02,
             margin_ratio: 0.005,
             stamp_repetitions: 5,
+            effective_rounds: 6.0,
         }
     }
 }
@@ -49,7 +52,7 @@ impl Stopping {
     pub fn quick() -> Self {
         Stopping {
             rounds_min: 8,
-            rounds_max: 12,
+            rounds_max: 40,
             long_rounds: 3,
             group_budget: Duration::from_secs(3),
             stamp_repetitions: 1,
@@ -67,6 +70,21 @@ pub struct Plan {
     pub seed: u64,
     /// When a group is done.
     pub stopping: Stopping,
+}
+
+impl Stopping {
+    /// With as many rounds as Holm's correction over `effects` effects needs. The sign test's
+    /// smallest p-value is 2^(1 − rounds), and the smallest of the family must stay below 0.05
+    /// after it is multiplied by their number; autocorrelation takes a part of the rounds away.
+    pub fn for_effects(mut self, effects: usize) -> Self {
+        const LEVEL: f64 = 0.05;
+        const USUALLY_LOST: f64 = 4.0 / 3.0;
+        self.effective_rounds = (2.0 * effects.max(1) as f64 / LEVEL).log2().ceil() + 1.0;
+        let rounds = (self.effective_rounds * USUALLY_LOST).ceil() as u32;
+        self.rounds_min = self.rounds_min.max(rounds);
+        self.rounds_max = self.rounds_max.max(self.rounds_min);
+        self
+    }
 }
 
 impl Plan {
