@@ -52,7 +52,7 @@ fn render(summary: &Summary, run: &Run, markdown: bool) -> String {
         for submission in [Submission::Graph, Submission::Stream] {
             let answer =
                 summary.answers.iter().find(|a| a.group == *group && a.submission == submission);
-            text += &block(&rows, submission, answer, style.clone());
+            text += &block(&rows, submission, answer, style);
         }
         for answer in summary.answers.iter().filter(|answer| answer.group == *group) {
             let _ = writeln!(text, "{}", answer.sentence);
