@@ -9,11 +9,11 @@ use super::finding;
 use super::group::{Group, Shown, baseline, saved};
 use super::scale::{self, Scale, figure as number};
 use super::series::{self, Field, Series};
-use super::style::{FLOOR, HARM, HARM_INK, INK, LIMIT, LIMIT_DASH, Stroke};
+use super::style::{self, FAINT, FLOOR, HARM, HARM_INK, INK, LIMIT, LIMIT_DASH, Stroke};
 use super::triggers::TriggerAxis;
 use super::{Context, Named, stamped};
 
-const LEFT: f64 = 68.0;
+const LEFT: f64 = 76.0;
 const RIGHT: f64 = 766.0;
 
 /// The chart of one submission of a group; `None` when no arm has an effect to draw.
@@ -24,7 +24,7 @@ pub(super) fn chart(group: &Group, submission: Submission, ctx: &Context) -> Opt
     let finding = finding::gain(group, subject, ctx);
     let base = group.baseline_us(submission);
     let against = base.map(|b| format!(" (period {} µs)", number(b))).unwrap_or_default();
-    let subtitle = format!("baseline {}{against} · {}", baseline(submission), group.label());
+    let subtitle = format!("baseline {}{against} · {}", baseline(submission), group.label(None));
     let mut figure = Figure::new(&finding, &subtitle, ctx);
     let triggers: Vec<_> =
         series.iter().flat_map(|s| s.rows.iter().map(|row| row.trigger)).collect();
@@ -33,7 +33,11 @@ pub(super) fn chart(group: &Group, submission: Submission, ctx: &Context) -> Opt
     let limit = group.limit_saved_us(submission);
 
     let mut legend = series::legend(&series);
-    legend.push((Key::Area(INK, 0.22), "95 % interval".to_owned()));
+    legend.push((Key::Area(style::of(subject).stroke.color, 0.3), "95 % interval".to_owned()));
+    if limit.is_some() {
+        let stroke = Stroke { color: LIMIT, width: 1.6, dash: LIMIT_DASH };
+        legend.push((Key::Line(stroke), "limit: period = body".to_owned()));
+    }
     if floor.is_some() {
         legend.push((Key::Area(FLOOR, 0.6), "A/A noise floor".to_owned()));
     }
@@ -108,7 +112,7 @@ fn upper(figure: &mut Figure, panel: Panel, axis: &TriggerAxis, series: &[Series
     labels.push(((zero + panel.bottom) / 2.0, "harm: slower".to_owned(), HARM_INK));
     if let Some(floor) = marks.floor {
         let text = format!("A/A floor ±{}", number(floor.abs()));
-        labels.push((y.px(floor.abs()), text, super::style::FAINT));
+        labels.push((y.px(floor.abs()), text, FAINT));
     }
     if let Some(limit) = marks.limit {
         let (at, text) = match limit_drawn {

@@ -145,14 +145,16 @@ fn key(figure: &mut Figure, most: f64) {
     for i in 0..steps {
         let part = 2.0 * (f64::from(i) + 0.5) / f64::from(steps) - 1.0;
         let x = left + step * f64::from(i);
-        figure.canvas.rect((x, y), (x + step, y + 12.0), diverging(part), 1.0);
+        // A little wider than its step, so that no seam shows.
+        let end = (x + 1.5 * step).min(right);
+        figure.canvas.rect((x, y), (end, y + 12.0), diverging(part), 1.0);
     }
     let frame = [(left, y), (right, y), (right, y + 12.0), (left, y + 12.0), (left, y)];
     figure.canvas.line(&frame, &Stroke::solid(INK, 0.8));
     let font = Font::new(SMALL, INK);
-    let costs = format!("costs {}", signed(-most));
-    figure.canvas.text(&costs, (left - 8.0, y + 6.0), font, Anchor::End);
-    let saves = format!("saves {} µs a hop", signed(most));
+    let slower = format!("slower {}", signed(-most));
+    figure.canvas.text(&slower, (left - 8.0, y + 6.0), font, Anchor::End);
+    let saves = format!("{} µs a hop saved", signed(most));
     figure.canvas.text(&saves, (right + 8.0, y + 6.0), font, Anchor::Start);
     figure.y += 26.0;
     figure.note("bold: established at 95 % · ~ equivalent or inconclusive · – not measured");
@@ -163,7 +165,7 @@ fn value_text(axis: &str, group: &Group) -> String {
 }
 
 fn subtitle(axis: &str, group: &Group) -> String {
-    format!("over trigger and {axis}; otherwise as: {}", group.label())
+    format!("over trigger and {axis} · {}", group.label(Some(axis)))
 }
 
 /// Where the arm saves most and least.

@@ -9,11 +9,10 @@ pub(super) fn width(text: &str, size: f64, bold: bool) -> f64 {
 /// Advance of one character in em, for the widest of the faces that browsers pick.
 fn advance(c: char) -> f64 {
     match c {
-        'i' | 'j' | 'l' | '\'' | '|' => 0.28,
-        ' ' | '.' | ',' | ':' | ';' | 'I' | '/' | 'f' | 't' | '(' | ')' | '[' | ']' | '-' | '·' => {
-            0.40
-        }
-        'r' => 0.42,
+        'i' | 'j' | 'l' | '\'' => 0.28,
+        ' ' | '.' | ',' | ':' | ';' | 'I' | '/' | 'f' | '|' | '-' | '·' => 0.37,
+        't' | 'r' | '(' | ')' | '[' | ']' => 0.42,
+        'c' | 's' => 0.56,
         'm' | 'w' | 'M' | 'W' | '@' | '%' => 0.98,
         'A'..='Z' => 0.74,
         c if c.is_ascii() => 0.63,

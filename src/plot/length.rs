@@ -13,7 +13,7 @@ use super::scale::{self, Scale, figure as number, us};
 use super::style::{self, ArmStyle, FAINT, FLOOR, HARM, HARM_INK, INK, Marker, Stroke};
 use super::{Context, Named, layout};
 
-const LEFT: f64 = 68.0;
+const LEFT: f64 = 76.0;
 const RIGHT: f64 = 766.0;
 
 /// A point of a line: body in µs, saved in µs a hop, interval, and whether an effect is settled.
@@ -49,11 +49,11 @@ pub(super) fn chart(family: &[&Group], arm: Arm, ctx: &Context) -> Option<Named>
     let name = format!("body-length-g{}-{arm}.svg", groups[0].id);
     let crossings: Vec<_> = lines.iter().flat_map(crossings).collect();
     let finding = title(best, arm, &crossings);
-    let subtitle = format!("over body length; otherwise as: {}", groups[0].label());
+    let subtitle = format!("over body length · {}", groups[0].label(Some("body length")));
     let mut figure = Figure::new(&finding, &subtitle, ctx);
     let mut legend: Vec<_> =
         lines.iter().map(|line| (Key::Arm(line.style), line.name.clone())).collect();
-    legend.push((Key::Area(INK, 0.22), "95 % interval".to_owned()));
+    legend.push((Key::Area(style::of(arm).stroke.color, 0.3), "95 % interval".to_owned()));
     if !crossings.is_empty() {
         let ring = Key::Mark(Marker::Circle, HARM_INK, false);
         legend.push((ring, "crossover, µs of body (~ not established)".to_owned()));

@@ -12,7 +12,7 @@ use super::style::{self, INK, LIMIT, LIMIT_DASH, Stroke};
 use super::triggers::TriggerAxis;
 use super::{Context, Named};
 
-const LEFT: f64 = 68.0;
+const LEFT: f64 = 76.0;
 const RIGHT: f64 = 766.0;
 
 /// The chart of a group; `None` without a measured period.
@@ -48,11 +48,12 @@ pub(super) fn chart(group: &Group, ctx: &Context) -> Option<Named> {
 
     let name = format!("period-{}.svg", group.slug());
     let finding = title(&series, &baselines);
-    let mut figure = Figure::new(&finding, &group.label(), ctx);
+    let mut figure = Figure::new(&finding, &group.label(None), ctx);
     let mut legend = series::legend(&series);
     let styled = |arm: Arm| (Key::Line(style::of(arm).stroke), format!("{arm} (baseline)"));
     legend.extend(baselines.iter().map(|b| styled(b.0)));
-    legend.push((Key::Area(INK, 0.22), "95 % interval".to_owned()));
+    legend
+        .push((Key::Area(style::of(series[0].arm).stroke.color, 0.3), "95 % interval".to_owned()));
     figure.legend(&legend);
 
     let panel = figure.panel(LEFT, RIGHT, 340.0);

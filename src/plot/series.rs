@@ -73,11 +73,13 @@ pub(super) fn draw(figure: &mut Figure, field: &Field, all: &[Series<'_>]) {
     for (i, series) in all.iter().enumerate() {
         figure.canvas.open("arm", &series.arm.to_string());
         let aside = i as f64 - (all.len() as f64 - 1.0) / 2.0;
+        // What is drawn first is a little larger, so that its rim shows where marks coincide.
+        let size = 1.0 + 0.1 * (all.len() - 1 - i) as f64;
         for run in runs(series) {
             draw_run(figure, field, series.arm, &run);
         }
         for row in &series.rows {
-            draw_mark(figure, field, series, row, aside);
+            draw_mark(figure, field, series, row, (aside, size));
         }
         figure.canvas.close();
     }
@@ -116,11 +118,17 @@ fn draw_run(figure: &mut Figure, field: &Field, arm: Arm, run: &[Point]) {
     figure.canvas.line(&line, &stroke);
 }
 
-fn draw_mark(figure: &mut Figure, field: &Field, series: &Series, row: &SummaryRow, aside: f64) {
+fn draw_mark(
+    figure: &mut Figure,
+    field: &Field,
+    series: &Series,
+    row: &SummaryRow,
+    (aside, size): (f64, f64),
+) {
     let looks = style::of(series.arm);
     let color = looks.stroke.color;
     let gap = field.axis.least_gap();
-    let radius = (gap * 0.3).clamp(2.0, 5.0);
+    let radius = (gap * 0.3).clamp(2.0, 5.0) * size.min(1.5);
     let slot = if joined(row) { 0.0 } else { aside * 14.0 };
     let x = field.axis.px(row.trigger) + slot;
     match (series.value)(row) {

@@ -28,6 +28,9 @@ fn scale_all(fixture: &mut Fixture, to: impl Fn(f64) -> f64) {
         ];
         values.into_iter().for_each(|v| *v = v.map(&to));
     }
+    for sample in &mut fixture.samples {
+        sample.duration_ns = to(sample.duration_ns);
+    }
 }
 
 /// Sweeps that a chart must survive, by name.
