@@ -2,14 +2,14 @@
 //! the primary and how the secondary spends its time before the sync returns.
 
 use crate::chain::{Arm, Submission};
-use crate::record::{ProofVerdict, SummaryRow};
+use crate::record::{ProofVerdict, SummaryRow, Verdict};
 
 use super::figure::{Figure, Key, Panel};
 use super::finding;
 use super::group::{Group, Shown, baseline, saved};
 use super::scale::{self, Scale, figure as number};
 use super::series::{self, Field, Series};
-use super::style::{self, FAINT, FLOOR, HARM, HARM_INK, INK, LIMIT, LIMIT_DASH, Stroke};
+use super::style::{self, FAINT, FLOOR, HARM, HARM_INK, INK, LIMIT, LIMIT_DASH, Marker, Stroke};
 use super::triggers::TriggerAxis;
 use super::{Context, Named, stamped};
 
@@ -32,6 +32,7 @@ pub(super) fn chart(group: &Group, submission: Submission, ctx: &Context) -> Opt
     let floor = scale::drawable(ctx.floors_us.get(&group.id).copied());
     let limit = group.limit_saved_us(submission);
 
+    let best = finding::best(group, subject, ctx).filter(|row| row.verdict == Some(Verdict::Helps));
     let mut legend = series::legend(&series);
     legend.push((Key::Area(style::of(subject).stroke.color, 0.3), "95 % interval".to_owned()));
     if limit.is_some() {
@@ -41,11 +42,14 @@ pub(super) fn chart(group: &Group, submission: Submission, ctx: &Context) -> Opt
     if floor.is_some() {
         legend.push((Key::Area(FLOOR, 0.6), "A/A noise floor".to_owned()));
     }
+    if best.is_some() {
+        legend.push((Key::Ring, "named in the title".to_owned()));
+    }
     figure.legend(&legend);
 
     let slowed = series.iter().find(|s| s.arm == subject).filter(|s| stamped::any(&s.rows));
     let panel = figure.panel(LEFT, RIGHT, 300.0);
-    upper(&mut figure, panel, &axis, &series, Marks { floor, limit, submission });
+    upper(&mut figure, panel, &axis, &series, Marks { floor, limit, submission, best });
     axis.draw(&mut figure, panel, slowed.is_none());
     if let Some(subject) = slowed {
         stamped::panel(&mut figure, &axis, subject.arm, &subject.rows, (LEFT, RIGHT));
@@ -82,10 +86,25 @@ fn subject(series: &[Series]) -> Option<Arm> {
     programmatic.or(effect).or(arms.first()).copied()
 }
 
-struct Marks {
+struct Marks<'a> {
     floor: Option<f64>,
     limit: Option<f64>,
     submission: Submission,
+    best: Option<&'a SummaryRow>,
+}
+
+/// A ring around the value that the title names.
+fn ring(figure: &mut Figure, field: &Field, series: &[Series], best: &SummaryRow) {
+    let Some(i) = series.iter().position(|s| s.arm == best.arm) else { return };
+    let Some(value) = saved(best).value() else { return };
+    let (x, y) = (series::place(field, series, i, best), field.y.px(value));
+    let outline: Vec<_> = Marker::Circle
+        .outline()
+        .into_iter()
+        .map(|(dx, dy)| (x + 10.0 * dx, y + 10.0 * dy))
+        .collect();
+    let closed: Vec<_> = outline.iter().copied().chain(outline.first().copied()).collect();
+    figure.canvas.line(&closed, &Stroke::solid(INK, 1.4));
 }
 
 fn upper(figure: &mut Figure, panel: Panel, axis: &TriggerAxis, series: &[Series], marks: Marks) {
@@ -107,6 +126,7 @@ fn upper(figure: &mut Figure, panel: Panel, axis: &TriggerAxis, series: &[Series
         let (top, bottom) = (y.px(floor.abs()), y.px(-floor.abs()));
         figure.canvas.rect((panel.left, top), (panel.right, bottom), FLOOR, 0.6);
     }
+    axis.walls(figure, panel);
     figure.canvas.line(&[(panel.left, zero), (panel.right, zero)], &Stroke::solid(INK, 1.4));
     let mut labels = vec![(zero, format!("zero: as {}", baseline(marks.submission)), INK)];
     labels.push(((zero + panel.bottom) / 2.0, "harm: slower".to_owned(), HARM_INK));
@@ -126,7 +146,11 @@ fn upper(figure: &mut Figure, panel: Panel, axis: &TriggerAxis, series: &[Series
         }
         labels.push((at, text, LIMIT));
     }
-    series::draw(figure, &Field { panel, axis, y: &y }, series);
+    let field = Field { panel, axis, y: &y };
+    series::draw(figure, &field, series);
+    if let Some(best) = marks.best {
+        ring(figure, &field, series, best);
+    }
     figure.frame(panel);
     figure.margin_labels(panel, &labels);
 }

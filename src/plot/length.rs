@@ -44,6 +44,8 @@ pub(super) fn chart(family: &[&Group], arm: Arm, ctx: &Context) -> Option<Named>
         [lo, p.value, hi]
     });
     let (lo, hi) = scale::span(extent.chain([0.0]), 0.08)?;
+    // Harm grows with the body and would flatten every saving: what lies below is told in words.
+    let lo = if hi > 0.0 { lo.max(-2.0 * hi) } else { lo };
     let lo = lo.min(-0.14 * (hi - lo));
 
     let name = format!("body-length-g{}-{arm}.svg", groups[0].id);
@@ -92,6 +94,9 @@ pub(super) fn chart(family: &[&Group], arm: Arm, ctx: &Context) -> Option<Named>
     }
     figure.y += 22.0;
     figure.x_label(panel, "body, measured: µs (logarithmic)");
+    for note in lines.iter().filter_map(|line| below(line, y.range().0)) {
+        figure.note(&note);
+    }
     let desc = format!(
         "{finding}. Microseconds saved a hop by {arm} against the length of the body in \
          microseconds. {}",
@@ -189,12 +194,43 @@ fn draw(figure: &mut Figure, line: &Line, x: &Scale, y: &Scale) {
         let outline: Vec<_> = edge(|i| i.1).chain(below.into_iter().rev()).collect();
         figure.canvas.polygon(&outline, color, 0.18);
     }
-    let path: Vec<_> = points.iter().map(|p| (x.px(p.body), y.px(p.value))).collect();
-    figure.canvas.line(&path, &style.stroke);
-    for (at, point) in path.into_iter().zip(points) {
+    let least = y.range().0;
+    for pair in points.windows(2) {
+        if let Some((a, b)) = above(&pair[0], &pair[1], x, least) {
+            figure.canvas.line(&[(a.0, y.px(a.1)), (b.0, y.px(b.1))], &style.stroke);
+        }
+    }
+    for point in points.iter().filter(|p| p.value >= least) {
+        let at = (x.px(point.body), y.px(point.value));
         figure.canvas.marker(style.marker, at, 4.5, color, point.settled);
     }
     figure.canvas.close();
+}
+
+/// The part of a line between two points that lies above `least`: pixels across, values up.
+fn above(a: &Point, b: &Point, x: &Scale, least: f64) -> Option<((f64, f64), (f64, f64))> {
+    let ends = [(x.px(a.body), a.value), (x.px(b.body), b.value)];
+    let cut = |inside: (f64, f64), outside: (f64, f64)| {
+        let part = (inside.1 - least) / (inside.1 - outside.1);
+        (inside.0 + part * (outside.0 - inside.0), least)
+    };
+    match (a.value >= least, b.value >= least) {
+        (true, true) => Some((ends[0], ends[1])),
+        (true, false) => Some((ends[0], cut(ends[0], ends[1]))),
+        (false, true) => Some((cut(ends[1], ends[0]), ends[1])),
+        (false, false) => None,
+    }
+}
+
+/// The points of a line that lie below `least`, in words.
+fn below(line: &Line, least: f64) -> Option<String> {
+    let words: Vec<_> = line
+        .points
+        .iter()
+        .filter(|p| p.value < least)
+        .map(|p| format!("{} at {} µs", number(p.value), number(p.body)))
+        .collect();
+    (!words.is_empty()).then(|| format!("Below the axis, {}: {}.", line.name, words.join(", ")))
 }
 
 fn mark_crossings(

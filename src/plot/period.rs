@@ -52,8 +52,7 @@ pub(super) fn chart(group: &Group, ctx: &Context) -> Option<Named> {
     let mut legend = series::legend(&series);
     let styled = |arm: Arm| (Key::Line(style::of(arm).stroke), format!("{arm} (baseline)"));
     legend.extend(baselines.iter().map(|b| styled(b.0)));
-    legend
-        .push((Key::Area(style::of(series[0].arm).stroke.color, 0.3), "95 % interval".to_owned()));
+    legend.push((Key::Area(INK, 0.22), "95 % interval".to_owned()));
     figure.legend(&legend);
 
     let panel = figure.panel(LEFT, RIGHT, 340.0);
@@ -67,6 +66,7 @@ pub(super) fn chart(group: &Group, ctx: &Context) -> Option<Named> {
     let triggers: Vec<_> =
         series.iter().flat_map(|s| s.rows.iter().map(|row| row.trigger)).collect();
     let axis = TriggerAxis::new(&triggers, LEFT, RIGHT);
+    axis.walls(&mut figure, panel);
     let mut labels = Vec::new();
     for &(arm, value) in &baselines {
         let stroke = style::of(arm).stroke;

@@ -8,7 +8,7 @@ use super::figure::{Figure, Key, Panel};
 use super::group::Shown;
 use super::scale::Scale;
 use super::style::{self, HARM_INK, INK, Marker, Stroke};
-use super::triggers::TriggerAxis;
+use super::triggers::{SLOT_PX, TriggerAxis};
 
 /// One arm's rows and what is drawn of each.
 pub(super) struct Series<'a> {
@@ -54,7 +54,7 @@ pub(super) fn legend(all: &[Series<'_>]) -> Vec<(Key, String)> {
         entries.push((Key::Mark(Marker::Bar, INK, true), "skipped".to_owned()));
     }
     if any(Shown::Missing) {
-        entries.push((Key::Mark(Marker::Circle, INK, false), "not measured".to_owned()));
+        entries.push((Key::Mark(UNMEASURED, INK, false), "not measured".to_owned()));
     }
     entries
 }
@@ -68,18 +68,43 @@ fn joined(row: &SummaryRow) -> bool {
     matches!(row.trigger, Some(Trigger::Segment { .. } | Trigger::After))
 }
 
+/// The mark, drawn hollow, of a point that was not measured.
+const UNMEASURED: Marker = Marker::Square;
+
+/// Where the mark of a row of the `i`-th series stands: marks without a line share their slot,
+/// and so do marks at the edge that have no value.
+pub(super) fn place(field: &Field, all: &[Series], i: usize, row: &SummaryRow) -> f64 {
+    let x = field.axis.px(row.trigger);
+    let valued = (all[i].value)(row).value().is_some();
+    if joined(row) && valued {
+        return x;
+    }
+    let shares = |series: &Series| {
+        let same = |other: &&SummaryRow| {
+            let other_valued = (series.value)(other).value().is_some();
+            other.trigger == row.trigger && (!joined(row) || !other_valued)
+        };
+        series.rows.iter().copied().any(|other| same(&other))
+    };
+    let before = all[..i].iter().filter(|s| shares(s)).count() as f64;
+    let count = all.iter().filter(|s| shares(s)).count() as f64;
+    let room = if joined(row) { field.axis.least_gap() } else { SLOT_PX };
+    let step = (0.8 * room / count.max(1.0)).min(14.0);
+    x + step * (before - (count - 1.0) / 2.0)
+}
+
 /// Draws all series, bands first and marks last, each in a group that names its arm.
 pub(super) fn draw(figure: &mut Figure, field: &Field, all: &[Series<'_>]) {
     for (i, series) in all.iter().enumerate() {
         figure.canvas.open("arm", &series.arm.to_string());
-        let aside = i as f64 - (all.len() as f64 - 1.0) / 2.0;
         // What is drawn first is a little larger, so that its rim shows where marks coincide.
-        let size = 1.0 + 0.1 * (all.len() - 1 - i) as f64;
+        let size = 1.0 + 0.25 * (all.len() - 1 - i) as f64 / all.len() as f64;
         for run in runs(series) {
             draw_run(figure, field, series.arm, &run);
         }
         for row in &series.rows {
-            draw_mark(figure, field, series, row, (aside, size));
+            let at = place(field, all, i, row);
+            draw_mark(figure, field, series, row, (at, size));
         }
         figure.canvas.close();
     }
@@ -123,14 +148,11 @@ fn draw_mark(
     field: &Field,
     series: &Series,
     row: &SummaryRow,
-    (aside, size): (f64, f64),
+    (x, size): (f64, f64),
 ) {
     let looks = style::of(series.arm);
     let color = looks.stroke.color;
-    let gap = field.axis.least_gap();
-    let radius = (gap * 0.3).clamp(2.0, 5.0) * size.min(1.5);
-    let slot = if joined(row) { 0.0 } else { aside * 14.0 };
-    let x = field.axis.px(row.trigger) + slot;
+    let radius = (field.axis.least_gap() * 0.3).clamp(2.0, 5.0) * size;
     match (series.value)(row) {
         Shown::Value { at, interval } => {
             if let Some((lo, hi)) = interval {
@@ -140,12 +162,11 @@ fn draw_mark(
             figure.canvas.marker(looks.marker, (x, field.y.px(at)), radius, color, !hollow);
         }
         failed => {
-            let shift = if joined(row) { aside * (gap * 0.3).min(11.0) } else { slot };
-            let at = (field.axis.px(row.trigger) + shift, field.panel.bottom - 9.0);
+            let at = (x, field.panel.bottom - 9.0);
             match failed {
                 Shown::Wrong => figure.canvas.marker(Marker::Times, at, radius, color, true),
                 Shown::Skipped => figure.canvas.marker(Marker::Bar, at, radius, color, true),
-                _ => figure.canvas.marker(Marker::Circle, at, radius * 0.7, color, false),
+                _ => figure.canvas.marker(UNMEASURED, at, radius * 0.8, color, false),
             }
         }
     }

@@ -273,6 +273,27 @@ fn each_arm_is_one_series_with_a_mark_a_value() {
     }
 }
 
+#[test]
+fn marks_that_share_a_slot_stand_side_by_side_inside_the_panel() {
+    let all = sweeps();
+    let fixture = &all.iter().find(|s| s.0 == "all-arms").unwrap().1;
+    let charts = render(fixture);
+    let document = Document::parse(named(&charts, "period-g0-fma.svg")).unwrap();
+    let mut last: Vec<f64> = Vec::new();
+    for arm in ["stream-full", "stream-pdl", "graph-full", "graph-pdl", "graph-completion"] {
+        let marks = groups(&document, arm)[0].descendants().filter(|n| n.has_tag_name("polygon"));
+        let centre = |n: Node| {
+            let x: Vec<f64> =
+                numbers(n.attribute("points").unwrap()).chunks(2).map(|p| p[0]).collect();
+            x.iter().sum::<f64>() / x.len() as f64
+        };
+        // The mark at `implicit` is the rightmost.
+        last.push(marks.map(centre).fold(0.0, f64::max));
+    }
+    assert!(last.is_sorted_by(|a, b| b - a > 100.0), "{last:?}");
+    assert!(last[0] > 5900.0 && last[4] < 6820.0, "{last:?}");
+}
+
 /// Lines (not markers or bands) of an arm, as lists of x.
 fn lines(svg: &str, arm: &str) -> Vec<Vec<f64>> {
     let document = Document::parse(svg).unwrap();

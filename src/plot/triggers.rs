@@ -6,13 +6,11 @@ use crate::chain::Trigger;
 use super::canvas::{Anchor, Font};
 use super::figure::{Figure, Panel, SMALL};
 use super::layout;
-use super::style::{GRID, INK, Stroke};
+use super::style::{INK, Stroke, WALL};
 
 /// Room of the slot of each trigger outside the body, CSS pixels.
-const ENTRY_PX: f64 = 84.0;
+pub(super) const SLOT_PX: f64 = 84.0;
 const AFTER_PX: f64 = 48.0;
-const IMPLICIT_PX: f64 = 84.0;
-const NONE_PX: f64 = 84.0;
 
 /// Pixels of every trigger of a chart.
 pub(super) struct TriggerAxis {
@@ -53,9 +51,9 @@ impl TriggerAxis {
                 }
             })
         };
-        let none = take(has(None), NONE_PX, false);
-        let implicit = take(has(Some(Trigger::Implicit)), IMPLICIT_PX, false);
-        let entry = take(has(Some(Trigger::AtEntry)), ENTRY_PX, true);
+        let none = take(has(None), SLOT_PX, false);
+        let implicit = take(has(Some(Trigger::Implicit)), SLOT_PX, false);
+        let entry = take(has(Some(Trigger::AtEntry)), SLOT_PX, true);
         let after = has(Some(Trigger::After)).then(|| {
             hi -= AFTER_PX;
             hi + AFTER_PX - 24.0
@@ -81,15 +79,19 @@ impl TriggerAxis {
     pub(super) fn least_gap(&self) -> f64 {
         let mut px: Vec<f64> = self.segments.iter().map(|&t| self.px(Some(t))).collect();
         px.extend(self.after);
-        px.windows(2).map(|w| w[1] - w[0]).fold(ENTRY_PX, f64::min)
+        px.windows(2).map(|w| w[1] - w[0]).fold(SLOT_PX, f64::min)
     }
 
-    /// Lines between the slots, ticks and their labels under the panel.
-    pub(super) fn draw(&self, figure: &mut Figure, panel: Panel, labels: bool) {
-        let dash = Stroke { color: GRID, width: 1.5, dash: &[3.0, 3.0] };
+    /// Lines between the slots: drawn before the data.
+    pub(super) fn walls(&self, figure: &mut Figure, panel: Panel) {
+        let dash = Stroke { color: WALL, width: 1.2, dash: &[3.0, 3.0] };
         for &wall in &self.walls {
             figure.canvas.line(&[(wall, panel.top), (wall, panel.bottom)], &dash);
         }
+    }
+
+    /// Ticks and their labels under the panel.
+    pub(super) fn draw(&self, figure: &mut Figure, panel: Panel, labels: bool) {
         for (x, text) in self.ticks() {
             let tick = [(x, panel.bottom), (x, panel.bottom + 4.0)];
             figure.canvas.line(&tick, &Stroke::solid(INK, 1.0));
