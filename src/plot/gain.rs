@@ -49,14 +49,14 @@ pub(super) fn chart(group: &Group, submission: Submission, ctx: &Context) -> Opt
 
     let slowed = series.iter().find(|s| s.arm == subject).filter(|s| stamped::any(&s.rows));
     let panel = figure.panel(LEFT, RIGHT, 300.0);
-    upper(&mut figure, panel, &axis, &series, Marks { floor, limit, submission, best });
+    let least = upper(&mut figure, panel, &axis, &series, Marks { floor, limit, submission, best });
     axis.draw(&mut figure, panel, slowed.is_none());
     if let Some(subject) = slowed {
         stamped::panel(&mut figure, &axis, subject.arm, &subject.rows, (LEFT, RIGHT));
     }
     let last = Panel { bottom: figure.y, ..panel };
     figure.x_label(last, "trigger: segments of the body done when a block issues it");
-    for note in notes(group, &series) {
+    for note in notes(group, &series, least) {
         figure.note(&note);
     }
     let spoken: Vec<_> = series.iter().map(|s| finding::spoken(s.arm, &s.rows, saved)).collect();
@@ -107,10 +107,20 @@ fn ring(figure: &mut Figure, field: &Field, series: &[Series], best: &SummaryRow
     figure.canvas.line(&closed, &Stroke::solid(INK, 1.4));
 }
 
-fn upper(figure: &mut Figure, panel: Panel, axis: &TriggerAxis, series: &[Series], marks: Marks) {
+/// Draws the savings and returns the lowest value of the axis.
+fn upper(
+    figure: &mut Figure,
+    panel: Panel,
+    axis: &TriggerAxis,
+    series: &[Series],
+    marks: Marks,
+) -> f64 {
     let values = series.iter().flat_map(|s| s.rows.iter().flat_map(|row| saved(row).extent()));
     let around_zero = [0.0, marks.floor.unwrap_or(0.0), -marks.floor.unwrap_or(0.0)];
-    let (lo, hi) = scale::span(values.chain(around_zero), 0.06).unwrap_or((-1.0, 1.0));
+    let (lo, hi) = scale::span(values.chain(around_zero), 0.0).unwrap_or((-1.0, 1.0));
+    let (lo, hi) = scale::without_chasm((lo, hi));
+    let pad = 0.06 * (hi - lo);
+    let (lo, hi) = (lo - pad, hi + pad);
     // A limit far above everything measured would flatten it; then it is named at the edge.
     let reach = 1.6 * (hi - lo);
     let limit_drawn = marks.limit.filter(|&l| l < hi + reach && l > lo - reach);
@@ -153,11 +163,12 @@ fn upper(figure: &mut Figure, panel: Panel, axis: &TriggerAxis, series: &[Series
     }
     figure.frame(panel);
     figure.margin_labels(panel, &labels);
+    y.range().0
 }
 
 /// Remarks that a reader must not miss.
-fn notes(group: &Group, series: &[Series]) -> Vec<String> {
-    let mut notes = Vec::new();
+fn notes(group: &Group, series: &[Series], least: f64) -> Vec<String> {
+    let mut notes: Vec<_> = series.iter().filter_map(|s| series::below(s, least)).collect();
     for s in series {
         let inactive: Vec<_> = s
             .rows

@@ -157,7 +157,8 @@ impl<'a> Group<'a> {
                 _ => parts.push(part),
             }
         }
-        parts.join(" · ")
+        // A line breaks between parts, not within one.
+        parts.join("\u{A0}· ").replace(' ', "\u{A0}").replace("·\u{A0}", "· ")
     }
 
     /// A name for files: unique in the run.

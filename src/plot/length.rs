@@ -43,9 +43,9 @@ pub(super) fn chart(family: &[&Group], arm: Arm, ctx: &Context) -> Option<Named>
         let (lo, hi) = p.interval.unwrap_or((p.value, p.value));
         [lo, p.value, hi]
     });
-    let (lo, hi) = scale::span(extent.chain([0.0]), 0.08)?;
-    // Harm grows with the body and would flatten every saving: what lies below is told in words.
-    let lo = if hi > 0.0 { lo.max(-2.0 * hi) } else { lo };
+    let (lo, hi) = scale::without_chasm(scale::span(extent.chain([0.0]), 0.0)?);
+    let pad = 0.08 * (hi - lo);
+    let (lo, hi) = (lo - pad, hi + pad);
     let lo = lo.min(-0.14 * (hi - lo));
 
     let name = format!("body-length-g{}-{arm}.svg", groups[0].id);
@@ -186,40 +186,26 @@ fn draw(figure: &mut Figure, line: &Line, x: &Scale, y: &Scale) {
     let Line { name, style, points } = line;
     let color = style.stroke.color;
     figure.canvas.open("series", name);
-    if points.len() > 1 && points.iter().all(|p| p.interval.is_some()) {
+    let least = y.range().0;
+    let shown = |p: &Point| p.interval.filter(|interval| interval.0 >= least);
+    for run in points.split(|p| shown(p).is_none()).filter(|run| run.len() > 1) {
         let edge = |pick: fn((f64, f64)) -> f64| {
-            points.iter().filter_map(move |p| p.interval.map(|i| (x.px(p.body), y.px(pick(i)))))
+            run.iter().filter_map(move |p| p.interval.map(|i| (x.px(p.body), y.px(pick(i)))))
         };
-        let below: Vec<_> = edge(|i| i.0).collect();
-        let outline: Vec<_> = edge(|i| i.1).chain(below.into_iter().rev()).collect();
+        let under: Vec<_> = edge(|i| i.0).collect();
+        let outline: Vec<_> = edge(|i| i.1).chain(under.into_iter().rev()).collect();
         figure.canvas.polygon(&outline, color, 0.18);
     }
-    let least = y.range().0;
-    for pair in points.windows(2) {
-        if let Some((a, b)) = above(&pair[0], &pair[1], x, least) {
-            figure.canvas.line(&[(a.0, y.px(a.1)), (b.0, y.px(b.1))], &style.stroke);
-        }
+    let path: Vec<_> = points.iter().map(|p| (x.px(p.body), p.value)).collect();
+    for piece in scale::above(&path, least) {
+        let piece: Vec<_> = piece.into_iter().map(|(px, value)| (px, y.px(value))).collect();
+        figure.canvas.line(&piece, &style.stroke);
     }
     for point in points.iter().filter(|p| p.value >= least) {
         let at = (x.px(point.body), y.px(point.value));
         figure.canvas.marker(style.marker, at, 4.5, color, point.settled);
     }
     figure.canvas.close();
-}
-
-/// The part of a line between two points that lies above `least`: pixels across, values up.
-fn above(a: &Point, b: &Point, x: &Scale, least: f64) -> Option<((f64, f64), (f64, f64))> {
-    let ends = [(x.px(a.body), a.value), (x.px(b.body), b.value)];
-    let cut = |inside: (f64, f64), outside: (f64, f64)| {
-        let part = (inside.1 - least) / (inside.1 - outside.1);
-        (inside.0 + part * (outside.0 - inside.0), least)
-    };
-    match (a.value >= least, b.value >= least) {
-        (true, true) => Some((ends[0], ends[1])),
-        (true, false) => Some((ends[0], cut(ends[0], ends[1]))),
-        (false, true) => Some((cut(ends[1], ends[0]), ends[1])),
-        (false, false) => None,
-    }
 }
 
 /// The points of a line that lie below `least`, in words.

@@ -1,12 +1,15 @@
 //! One arm over triggers: a line with its band along the body, lone marks elsewhere, and a mark
 //! for every point that has no value to show.
 
+use plotters::style::RGBColor;
+
 use crate::chain::{Arm, Trigger};
 use crate::record::{SummaryRow, Verdict};
 
 use super::figure::{Figure, Key, Panel};
+use super::finding::at;
 use super::group::Shown;
-use super::scale::Scale;
+use super::scale::{self, Scale, figure as number};
 use super::style::{self, HARM_INK, INK, Marker, Stroke};
 use super::triggers::{SLOT_PX, TriggerAxis};
 
@@ -130,17 +133,41 @@ fn runs(series: &Series<'_>) -> Vec<Vec<Point>> {
 fn draw_run(figure: &mut Figure, field: &Field, arm: Arm, run: &[Point]) {
     let stroke = style::of(arm).stroke;
     let x = |point: &Point| field.axis.px(point.2);
-    if run.len() > 1 && run.iter().all(|point| point.1.is_some()) {
+    let least = field.y.range().0;
+    let shown = |p: &Point| p.1.filter(|interval| interval.0 >= least);
+    for part in run.split(|p| shown(p).is_none()).filter(|part| part.len() > 1) {
         let edge = |pick: fn((f64, f64)) -> f64| {
-            run.iter().filter_map(move |p| p.1.map(|i| (x(p), field.y.px(pick(i)))))
+            part.iter().filter_map(move |p| p.1.map(|i| (x(p), field.y.px(pick(i)))))
         };
-        let above = edge(|interval| interval.1);
-        let below: Vec<_> = edge(|interval| interval.0).collect();
-        let outline: Vec<_> = above.chain(below.into_iter().rev()).collect();
+        let under: Vec<_> = edge(|interval| interval.0).collect();
+        let outline: Vec<_> = edge(|interval| interval.1).chain(under.into_iter().rev()).collect();
         figure.canvas.polygon(&outline, stroke.color, 0.22);
     }
-    let line: Vec<_> = run.iter().map(|p| (x(p), field.y.px(p.0))).collect();
-    figure.canvas.line(&line, &stroke);
+    let line: Vec<_> = run.iter().map(|p| (x(p), p.0)).collect();
+    for piece in scale::above(&line, least) {
+        let piece: Vec<_> = piece.into_iter().map(|(px, v)| (px, field.y.px(v))).collect();
+        figure.canvas.line(&piece, &stroke);
+    }
+}
+
+/// The values of a series that lie below the axis, in words.
+pub(super) fn below(series: &Series, least: f64) -> Option<String> {
+    let words: Vec<_> = series
+        .rows
+        .iter()
+        .filter_map(|row| Some((row, (series.value)(row).value().filter(|&v| v < least)?)))
+        .map(|(row, value)| format!("{}{}", number(value), at(row.trigger)))
+        .collect();
+    (!words.is_empty())
+        .then(|| format!("Below the axis (arrows), {}: {}.", series.arm, words.join(", ")))
+}
+
+/// An arrow at the lower edge: the value lies further down.
+fn arrow(figure: &mut Figure, x: f64, bottom: f64, color: RGBColor) {
+    let stroke = Stroke::solid(color, 2.0);
+    figure.canvas.line(&[(x, bottom - 16.0), (x, bottom - 3.0)], &stroke);
+    let head = [(x - 4.0, bottom - 8.0), (x, bottom - 3.0), (x + 4.0, bottom - 8.0)];
+    figure.canvas.line(&head, &stroke);
 }
 
 fn draw_mark(
@@ -154,6 +181,9 @@ fn draw_mark(
     let color = looks.stroke.color;
     let radius = (field.axis.least_gap() * 0.3).clamp(2.0, 5.0) * size;
     match (series.value)(row) {
+        Shown::Value { at, .. } if at < field.y.range().0 => {
+            arrow(figure, x, field.panel.bottom, color);
+        }
         Shown::Value { at, interval } => {
             if let Some((lo, hi)) = interval {
                 whisker(figure, x, (field.y.px(lo), field.y.px(hi)), radius, color);
@@ -173,13 +203,7 @@ fn draw_mark(
 }
 
 /// An interval: a bar with ends, where it is taller than the mark that sits on it.
-fn whisker(
-    figure: &mut Figure,
-    x: f64,
-    (lo, hi): (f64, f64),
-    radius: f64,
-    color: plotters::style::RGBColor,
-) {
+fn whisker(figure: &mut Figure, x: f64, (lo, hi): (f64, f64), radius: f64, color: RGBColor) {
     if (lo - hi).abs() < 2.0 * radius {
         return;
     }

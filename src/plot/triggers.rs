@@ -36,6 +36,9 @@ impl TriggerAxis {
             .collect();
         segments.sort_by(|a, b| a.order().total_cmp(&b.order()));
         segments.dedup();
+        if segments.is_empty() && !has(Some(Trigger::After)) {
+            return TriggerAxis::of_slots(has, left, right);
+        }
         let (mut lo, mut hi) = (left, right);
         let mut walls = Vec::new();
         let mut take = |wanted: bool, room: f64, from_left: bool| {
@@ -60,6 +63,25 @@ impl TriggerAxis {
         });
         let pad = 24.0_f64.min((hi - lo) / 2.0);
         TriggerAxis { entry, body: (lo + pad, hi - pad), after, implicit, none, segments, walls }
+    }
+
+    /// An axis without positions in the body: slots alone, evenly spaced.
+    fn of_slots(has: impl Fn(Option<Trigger>) -> bool, left: f64, right: f64) -> TriggerAxis {
+        let wanted = [has(Some(Trigger::AtEntry)), has(Some(Trigger::Implicit)), has(None)];
+        let count = wanted.iter().filter(|&&w| w).count().max(1) as f64;
+        let width = (right - left) / count;
+        let before = |slot: usize| wanted[..slot].iter().filter(|&&w| w).count() as f64;
+        let px = |slot: usize| wanted[slot].then(|| left + width * (before(slot) + 0.5));
+        let walls = (1..count as usize).map(|i| left + width * i as f64).collect();
+        TriggerAxis {
+            entry: px(0),
+            body: (left, right),
+            after: None,
+            implicit: px(1),
+            none: px(2),
+            segments: Vec::new(),
+            walls,
+        }
     }
 
     /// The pixel of a trigger; `None` is the place of arms without one.
