@@ -161,11 +161,12 @@ fn signless(text: &str) -> String {
 pub(super) fn figure(value: f64) -> String {
     let magnitude = value.abs();
     signless(&match magnitude {
-        m if m >= 1e6 || (m > 0.0 && m < 5e-4) => format!("{value:.1e}"),
+        m if m >= 1e6 || (m > 0.0 && m < 5e-5) => format!("{value:.1e}"),
         m if m >= 1000.0 => format!("{value:.0}"),
         m if m >= 100.0 => format!("{value:.1}"),
         m if m >= 0.1 || m == 0.0 => format!("{value:.2}"),
-        _ => format!("{value:.3}"),
+        m if m >= 5e-4 => format!("{value:.3}"),
+        _ => format!("{value:.4}"),
     })
 }
 
@@ -240,7 +241,8 @@ mod tests {
     fn numbers_read_like_numbers() {
         let cases = [
             (2.534, "2.53"),
-            (-0.0001, "−1.0e−4"),
+            (-0.0001, "−0.0001"),
+            (2e-6, "2.0e−6"),
             (0.0, "0.00"),
             (-0.0, "0.00"),
             (0.0123, "0.012"),

@@ -328,6 +328,10 @@ fn a_wrong_result_shows_no_speed() {
     for (file, svg) in render(&fixture) {
         assert!(!svg.contains("98.8") && !svg.contains("98.77"), "{file}");
     }
+    fixture.rows.iter_mut().for_each(|row| spoil(row, Verdict::Wrong, "wrong"));
+    let charts = render(&fixture);
+    let charts = names(&charts).join(" ");
+    assert!(!charts.contains("samples") && !charts.contains("period"), "{charts}");
 }
 
 #[test]
