@@ -1,2 +1,143 @@
-//! Builds the CUDA shim and its bindings.
-fn main() {}
+//! Compiles the CUDA shim and generates its bindings. Downloads nothing.
+
+fn main() {
+    println!("cargo::rerun-if-changed=build.rs");
+    println!("cargo::rustc-env=PDL_REVISION={}", revision());
+    #[cfg(feature = "cuda")]
+    cuda::build();
+}
+
+/// The revision of the sources, `-dirty` appended; empty outside a checkout.
+fn revision() -> String {
+    println!("cargo::rerun-if-changed=.git/HEAD");
+    println!("cargo::rerun-if-changed=.git/index");
+    let git = |arguments: &[&str]| {
+        let output = std::process::Command::new("git").args(arguments).output().ok()?;
+        output.status.success().then(|| String::from_utf8_lossy(&output.stdout).trim().to_owned())
+    };
+    let Some(head) = git(&["rev-parse", "--short=12", "HEAD"]) else { return String::new() };
+    match git(&["status", "--porcelain", "--untracked-files=no"]) {
+        Some(changes) if !changes.is_empty() => format!("{head}-dirty"),
+        _ => head,
+    }
+}
+
+#[cfg(feature = "cuda")]
+mod cuda {
+    use std::collections::HashMap;
+    use std::path::{Path, PathBuf};
+    use std::process::Command;
+
+    /// Architectures with machine code, and the one whose PTX serves the GPUs after them.
+    const MACHINE_CODE: [&str; 3] = ["90", "100", "120"];
+    const PTX: &str = "90";
+    const SOURCES: [&str; 4] = ["chain.cu", "native.cu", "service.cu", "shim.cu"];
+
+    pub fn build() {
+        println!("cargo::rerun-if-changed=cuda");
+        println!("cargo::rerun-if-changed=script/toolkit");
+        for name in ["CUDA_HOME", "CUDA_PATH", "LIBCLANG_PATH", "PATH", "PDL_PACK"] {
+            println!("cargo::rerun-if-env-changed={name}");
+        }
+        let found = find_toolkit();
+        let home = PathBuf::from(&found["CUDA_HOME"]);
+        compile_shim(&home);
+        generate_bindings(&found["LIBCLANG_PATH"]);
+        link_runtime(&home);
+        for tool in ["CUOBJDUMP", "NVDISASM"] {
+            let path = found.get(tool).filter(|_| !packing()).map_or("", String::as_str);
+            println!("cargo::rustc-env=PDL_{tool}={path}");
+        }
+    }
+
+    /// The same search as `script/toolkit`: the script is the search.
+    fn find_toolkit() -> HashMap<String, String> {
+        let output = Command::new("bash")
+            .args(["script/toolkit", "--find"])
+            .output()
+            .expect("cannot run bash script/toolkit --find");
+        let text = String::from_utf8_lossy(&output.stdout);
+        if !output.status.success() {
+            let places = String::from_utf8_lossy(&output.stderr);
+            panic!(
+                "cannot build the CUDA shim: no CUDA toolkit and libclang were found\n{places}\
+                 run script/toolkit, or build with --no-default-features for analysis, charts and \
+                 the simulated device alone"
+            );
+        }
+        let pairs = text.lines().filter_map(|line| line.split_once('='));
+        pairs.map(|(name, value)| (name.to_owned(), value.to_owned())).collect()
+    }
+
+    fn compile_shim(home: &Path) {
+        // SAFETY: the build script has one thread.
+        unsafe { std::env::set_var("NVCC", home.join("bin/nvcc")) };
+        let mut archive = cc::Build::new();
+        for source in SOURCES {
+            // One build a file: with several, cc makes relocatable device code and links it, and
+            // the machine code in the archive is no longer what runs.
+            archive.objects(device_build(home).file(format!("cuda/{source}")).compile_intermediates());
+        }
+        archive.compile("pdl_shim");
+        let archive = if packing() { PathBuf::new() } else { out_dir().join("libpdl_shim.a") };
+        println!("cargo::rustc-env=PDL_SHIM_ARCHIVE={}", archive.display());
+    }
+
+    fn device_build(home: &Path) -> cc::Build {
+        let mut build = cc::Build::new();
+        build.cuda(true).cudart("none").std("c++17");
+        // Device code is measured, so no cargo profile may change it: cc adds -G when debug is on.
+        build.debug(false).opt_level(3).flag("--threads=0");
+        if !packing() {
+            build.flag("-lineinfo");
+        }
+        // The proof block reads the machine code back from the running binary.
+        build.flag("--no-compress");
+        for arch in MACHINE_CODE {
+            build.flag("-gencode").flag(format!("arch=compute_{arch},code=sm_{arch}"));
+        }
+        build.flag("-gencode").flag(format!("arch=compute_{PTX},code=compute_{PTX}"));
+        build.include(home.join("include")).include("cuda");
+        build
+    }
+
+    fn generate_bindings(libclang: &str) {
+        // SAFETY: the build script has one thread.
+        unsafe { std::env::set_var("LIBCLANG_PATH", libclang) };
+        bindgen::Builder::default()
+            .header("cuda/shim.h")
+            .allowlist_item("pdl_.*|PDL_.*")
+            // Enums cross from Rust to C only, as numbers.
+            .default_enum_style(bindgen::EnumVariation::Consts)
+            .prepend_enum_name(false)
+            .derive_default(true)
+            .generate()
+            .expect("cannot generate the bindings of cuda/shim.h")
+            .write_to_file(out_dir().join("shim.rs"))
+            .expect("cannot write the bindings");
+    }
+
+    /// The runtime, static: one binary, and the copy that shares the driver's primary context.
+    fn link_runtime(home: &Path) {
+        for folder in ["lib64", "lib", "targets/x86_64-linux/lib", "targets/sbsa-linux/lib"] {
+            let folder = home.join(folder);
+            if folder.join("libcudart_static.a").exists() {
+                println!("cargo::rustc-link-search=native={}", folder.display());
+            }
+        }
+        println!("cargo::rustc-link-lib=static=cudart_static");
+        // glibc before 2.34 keeps these apart.
+        for library in ["stdc++", "dl", "rt", "pthread"] {
+            println!("cargo::rustc-link-lib={library}");
+        }
+    }
+
+    /// A pack travels to other machines: it holds no path of this one, and line tables would.
+    fn packing() -> bool {
+        std::env::var_os("PDL_PACK").is_some()
+    }
+
+    fn out_dir() -> PathBuf {
+        PathBuf::from(std::env::var_os("OUT_DIR").expect("cargo sets OUT_DIR"))
+    }
+}

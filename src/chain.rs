@@ -162,6 +162,7 @@ impl<'de> Deserialize<'de> for Trigger {
 /// Who issues the trigger in a block.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, ValueEnum)]
 #[serde(rename_all = "kebab-case")]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub enum TriggerBy {
     /// One thread, as soon as it gets there; it counts for its block.
     #[default]
@@ -173,6 +174,7 @@ pub enum TriggerBy {
 /// Work before the grid dependency sync.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, ValueEnum)]
 #[serde(rename_all = "kebab-case")]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub enum PreambleKind {
     /// No work.
     None,
@@ -190,6 +192,7 @@ pub enum PreambleKind {
 /// Work after the grid dependency sync.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, ValueEnum)]
 #[serde(rename_all = "kebab-case")]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub enum BodyKind {
     /// A fixed number of fused multiply-adds, issue-bound.
     Fma,
@@ -211,6 +214,7 @@ impl BodyKind {
 /// State of the L2 when a sample begins.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, ValueEnum)]
 #[serde(rename_all = "kebab-case")]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub enum L2 {
     /// As the sample before left it.
     #[default]
@@ -222,6 +226,7 @@ pub enum L2 {
 /// How chains follow one another.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, ValueEnum)]
 #[serde(rename_all = "kebab-case")]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub enum Mode {
     /// One chain, drained before the next; its first node has a full dependency.
     #[default]
@@ -253,6 +258,7 @@ named!(TriggerBy, PreambleKind, BodyKind, L2, Mode, Arm);
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, ValueEnum,
 )]
 #[serde(rename_all = "kebab-case")]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub enum Arm {
     /// Stream launches of the native kernel over full dependencies: a baseline.
     Stream,
@@ -341,6 +347,7 @@ pub const MAX_GRID_BLOCKS: u32 = i32::MAX as u32;
 
 /// The launch configuration of every node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Shape {
     /// Blocks in the grid.
     pub grid_blocks: u32,
@@ -381,7 +388,7 @@ impl Shape {
                 "no GPU allows more than 227 KiB a block",
             ));
         }
-        if self.grid_blocks % self.cluster_blocks != 0 {
+        if !self.grid_blocks.is_multiple_of(self.cluster_blocks) {
             return Err(Error::usage(
                 format!("use --cluster {}", self.cluster_blocks),
                 format!("{} blocks are not a whole number of clusters", self.grid_blocks),
@@ -394,6 +401,7 @@ impl Shape {
 /// What a piece of work is asked to be, before it is calibrated.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub enum Target {
     /// A time, in nanoseconds.
     Ns(f64),
@@ -406,6 +414,7 @@ pub enum Target {
 /// `units` are, per block: fused multiply-adds a thread (ALU), nanoseconds (spin), or bytes
 /// (prefetch).
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Preamble {
     /// The kind of work.
     pub kind: PreambleKind,
@@ -420,6 +429,7 @@ pub struct Preamble {
 /// `units` are, per block: fused multiply-adds a thread (FMA), bytes (HBM, L2), or nanoseconds
 /// (spin).
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Body {
     /// The kind of work.
     pub kind: BodyKind,
@@ -431,6 +441,7 @@ pub struct Body {
 
 /// Nodes joined one after another: what every arm runs.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Chain {
     /// Kernels in the chain; hops are one less.
     pub nodes: u32,

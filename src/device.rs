@@ -14,6 +14,7 @@ use crate::stamps::Stamps;
 /// Which implementation of the seam measured a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub enum Backend {
     /// A real GPU.
     Gpu,
@@ -32,6 +33,7 @@ impl fmt::Display for Backend {
 
 /// What is true of a device for a whole run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Facts {
     /// GPU or simulated.
     pub backend: Backend,
@@ -96,6 +98,7 @@ impl Facts {
 
 /// The state of a device at one moment. Fields are `None` where the device does not tell.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Health {
     /// SM clock, MHz.
     pub sm_mhz: Option<u32>,
@@ -113,6 +116,7 @@ pub struct Health {
 
 /// One edge of a chain, read back from a capture of the very calls that are timed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct EdgeCount {
     /// `default`, `programmatic`, or the number the driver gave.
     pub edge_type: String,
@@ -124,6 +128,7 @@ pub struct EdgeCount {
 
 /// What was armed: read from the device, not from what was asked for.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Proof {
     /// Kernel that ran, as the driver names it.
     pub kernel: String,
@@ -157,6 +162,7 @@ impl Proof {
 
 /// The outcome of comparing every value of every block and node with the host's oracle.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Verification {
     /// Values compared: nodes × blocks.
     pub checked: u64,
@@ -168,6 +174,7 @@ pub struct Verification {
 
 /// One wrong value.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Mismatch {
     /// Position in the chain, from 0.
     pub node: u32,

@@ -57,6 +57,12 @@ impl Error {
         Self::new(Kind::Unsupported, action, cause)
     }
 
+    /// The same error, saying at which point and arm it happened.
+    pub fn at(mut self, place: &str) -> Self {
+        self.action = format!("{} at {place}", self.action);
+        self
+    }
+
     /// The same error, ending with what to do about it.
     pub fn remedy(mut self, remedy: impl Into<String>) -> Self {
         self.remedy = Some(remedy.into());

@@ -10,9 +10,23 @@
 #![warn(missing_docs)]
 #![deny(unsafe_code)]
 
+pub mod analysis;
+pub mod axes;
 pub mod chain;
+pub mod cli;
+pub mod cmd;
 pub mod device;
 pub mod error;
+pub mod experiment;
+#[cfg(feature = "cuda")]
+pub mod gpu;
+pub mod interrupt;
+pub mod machine_code;
+pub mod measure;
+pub mod oracle;
 pub mod plot;
 pub mod record;
 pub mod stamps;
+pub mod sim;
+pub mod stats;
+pub mod units;

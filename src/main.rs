@@ -1,3 +1,19 @@
-//! The `pdl` binary.
+//! The `pdl` binary: parse, run, print the error, exit code.
 
-fn main() {}
+use std::process::ExitCode;
+
+use clap::Parser;
+use pdl_lab::cli::Cli;
+use pdl_lab::{cmd, interrupt};
+
+fn main() -> ExitCode {
+    let cli = Cli::parse();
+    interrupt::install();
+    match cmd::run(cli) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("pdl: {error}");
+            error.exit_code()
+        }
+    }
+}

@@ -70,6 +70,7 @@ impl Stamps {
 
 /// What the stamps of a chain say, medians over its hops. `None` where it does not apply.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Reduced {
     /// First begin of the secondary − last end of the primary; negative is overlap.
     pub launch_gap_ns: Option<f64>,
@@ -79,9 +80,9 @@ pub struct Reduced {
     pub useful_ns: Option<f64>,
     /// Time that a block waited in the sync, median over blocks.
     pub parked_ns: Option<f64>,
-    /// Begin to arrival at the sync, median over blocks.
+    /// Begin to arrival at the sync, mean over blocks: finer than the timer's step.
     pub preamble_ns: Option<f64>,
-    /// Release to end, median over blocks.
+    /// Release to end, mean over blocks: finer than the timer's step.
     pub body_ns: Option<f64>,
     /// First release to last end of a node.
     pub body_span_ns: Option<f64>,
@@ -114,14 +115,17 @@ impl Hop {
         let of = |field: &dyn Fn(&BlockStamps) -> f64| {
             median(secondary.iter().map(field).collect()).unwrap_or(f64::NAN)
         };
+        let mean = |field: &dyn Fn(&BlockStamps) -> f64| {
+            secondary.iter().map(field).sum::<f64>() / secondary.len() as f64
+        };
         let per_sm = blocks_per_sm(secondary);
         Hop {
             launch_gap_ns: first_begin - last_end,
             hop_latency_ns: of(&|b| b.release_ns) - last_end,
             useful_ns: of(&|b| (b.arrive_ns.min(last_end) - b.begin_ns).max(0.0)),
             parked_ns: of(&|b| b.release_ns - b.arrive_ns),
-            preamble_ns: of(&|b| b.arrive_ns - b.begin_ns),
-            body_ns: of(&|b| b.end_ns - b.release_ns),
+            preamble_ns: mean(&|b| b.arrive_ns - b.begin_ns),
+            body_ns: mean(&|b| b.end_ns - b.release_ns),
             body_span_ns: secondary_end - first_release,
             sm_blocks_max: f64::from(per_sm.iter().copied().max().unwrap_or(0)),
             sms_used: per_sm.iter().filter(|&&blocks| blocks > 0).count() as f64,

@@ -99,7 +99,7 @@ fn row<'a>(group: &Group<'a>, arm: Arm, ctx: &Context) -> Option<&'a SummaryRow>
 fn strip(group: &Group, row: &SummaryRow, samples: &[SampleRow]) -> Option<Strip> {
     let nodes = f64::from(group.chain.nodes.max(1));
     let own =
-        |s: &&SampleRow| s.point == row.point && s.arm == row.arm && s.nodes == group.chain.nodes;
+        |s: &&SampleRow| *s.point == *row.point && s.arm == row.arm && s.nodes == group.chain.nodes;
     let (mut plain, mut flagged, mut excluded) = (Vec::new(), Vec::new(), Vec::new());
     for sample in samples.iter().filter(own) {
         let Some(period) = drawable(Some(sample.duration_ns / nodes)) else { continue };

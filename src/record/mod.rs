@@ -3,8 +3,29 @@
 //! A run directory holds `manifest.json`, `points.jsonl`, `samples.csv` (raw, append-only),
 //! `end.json`, and what is derived from them: `summary.csv`, `charts/*.svg`, `report.html`.
 
+mod cell;
+mod derived;
+mod disk;
+mod header;
+mod lines;
+mod place;
+mod read;
+mod run_dir;
+mod samples;
+mod summary;
+#[cfg(test)]
+mod tests;
+
+use std::sync::Arc;
+
 use serde::{Deserialize, Serialize};
 
+pub use self::derived::write_derived;
+pub use self::disk::write_atomically;
+pub use self::read::{Run, read_run};
+pub use self::run_dir::{RunDir, schema_version};
+pub use self::samples::Samples;
+pub use self::summary::{SUMMARY_COLUMNS, read_summary, write_summary};
 use crate::chain::{
     Arm, BodyKind, Chain, Dependency, L2, Mode, PreambleKind, Submission, Trigger, TriggerBy,
 };
@@ -17,6 +38,7 @@ pub const SCHEMA: (u32, u32) = (1, 0);
 
 /// `manifest.json`: written once, before the first sample.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Manifest {
     /// `"1.0"`.
     pub schema: String,
@@ -44,6 +66,7 @@ pub struct Manifest {
 
 /// The plan as the manifest keeps it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct PlanRecord {
     /// Points, in the order they are measured.
     pub points: Vec<PlanPoint>,
@@ -61,6 +84,7 @@ pub struct PlanRecord {
 
 /// A point of the plan: one combination of axes, and the arms it is run in.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct PlanPoint {
     /// `p000`, `p001` … unique in the run.
     pub point: String,
@@ -77,6 +101,7 @@ pub struct PlanPoint {
 
 /// `points.jsonl`: one object per point × arm, written when it is prepared, verified and stamped.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct PointRecord {
     /// Point of the plan.
     pub point: String,
@@ -105,8 +130,8 @@ pub struct PointRecord {
 /// `samples.csv`: one raw sample a row, flushed row by row.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SampleRow {
-    /// Point of the plan.
-    pub point: String,
+    /// Point of the plan; rows of one point share its text.
+    pub point: Arc<str>,
     /// Arm.
     pub arm: Arm,
     /// Nodes of this chain: the point's, or the longer one of the marginal period.
@@ -125,6 +150,7 @@ pub struct SampleRow {
 
 /// `end.json`: written when the run ends by itself or is interrupted.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct End {
     /// UTC, RFC 3339.
     pub ended: String,

@@ -1,0 +1,176 @@
+/* The whole C ABI between Rust and CUDA. Plain C, read by bindgen and by people.
+ *
+ * A launch function fills a launch configuration, picks a kernel and enqueues it. It returns the
+ * cudaError_t of the call. It never allocates, synchronises, prints or keeps state. Streams, graphs
+ * and device pointers are the caller's. */
+#ifndef PDL_SHIM_H
+#define PDL_SHIM_H
+
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Whether the launch carries the programmatic stream serialization attribute. */
+typedef enum { PDL_DEPENDENCY_FULL = 0, PDL_DEPENDENCY_PROGRAMMATIC = 1 } pdl_dependency;
+
+/* Where a block triggers. NATIVE has neither trigger nor sync. */
+typedef enum {
+  PDL_TRIGGER_NATIVE = 0,
+  PDL_TRIGGER_IMPLICIT = 1,
+  PDL_TRIGGER_AT_ENTRY = 2,
+  PDL_TRIGGER_AFTER_SYNC = 3,
+  PDL_TRIGGER_IN_BODY = 4,
+  PDL_TRIGGER_BEFORE_STORE = 5,
+  PDL_TRIGGER_AFTER = 6
+} pdl_trigger;
+
+typedef enum { PDL_BODY_FMA = 0, PDL_BODY_STREAM = 1, PDL_BODY_SPIN = 2 } pdl_body;
+
+typedef enum {
+  PDL_PREAMBLE_NONE = 0,
+  PDL_PREAMBLE_ALU = 1,
+  PDL_PREAMBLE_SPIN = 2,
+  PDL_PREAMBLE_PREFETCH_L2 = 3,
+  PDL_PREAMBLE_PREFETCH_SMEM = 4
+} pdl_preamble;
+
+typedef enum { PDL_FAMILY_CHAIN = 0, PDL_FAMILY_FLAGS = 1, PDL_FAMILY_PERSISTENT = 2 } pdl_family;
+
+/* How a kernel is launched. One-dimensional; cluster_blocks 1 launches without clusters. */
+typedef struct {
+  uint32_t grid_blocks;
+  uint32_t block_threads;
+  uint32_t shared_bytes;
+  uint32_t cluster_blocks;
+  uint32_t dependency; /* pdl_dependency */
+} pdl_launch;
+
+/* Which kernel: `trigger` and `body` are pdl_trigger and pdl_body, `stamped` is 0 or 1. */
+typedef struct {
+  uint32_t family; /* pdl_family */
+  uint32_t trigger;
+  uint32_t body;
+  uint32_t stamped;
+} pdl_kernel;
+
+/* Stamps of one block, 32 bytes: a time on the global timer, and four moments after it in ns.
+ * `trigger_ns` is UINT32_MAX where the block never triggers. */
+typedef struct {
+  uint64_t begin_ns;
+  uint32_t trigger_ns;
+  uint32_t arrive_ns;
+  uint32_t release_ns;
+  uint32_t end_ns;
+  uint32_t sm;
+  uint32_t body_cycles;
+} pdl_stamp;
+
+/* What one node of a chain does. Work is per block: fused multiply-adds a thread, 16-byte vectors of
+ * the region, or ns. A body is `body_steps` steps (of spin: ns); the trigger comes before its step
+ * `trigger_step`. */
+typedef struct {
+  const uint64_t* previous; /* grid_blocks values of the primary */
+  uint64_t* values;         /* grid_blocks values of this node */
+  const void* region;       /* this node's part of the stream buffer, 16-byte vectors */
+  pdl_stamp* stamps;        /* grid_blocks, stamped kernels only */
+  uint64_t body_units;
+  uint64_t body_steps;
+  uint64_t trigger_step;
+  uint64_t preamble_units;
+  uint32_t preamble; /* pdl_preamble */
+  uint32_t node;
+  uint32_t trigger_by_block; /* 1: a block barrier precedes the trigger */
+  float one;                 /* 1 and 0, not known to the compiler */
+  float zero;
+  uint32_t reserved;
+} pdl_chain_args;
+
+/* The flags that stand in for the sync: one a block and node. */
+typedef struct {
+  const uint32_t* previous;
+  uint32_t* flags;
+} pdl_flags;
+
+/* The counter of a grid barrier, and the nodes that one persistent launch runs: node i reads the
+ * region at vector i * node_vectors % region_modulus of the stream buffer. */
+typedef struct {
+  uint32_t* arrived;
+  const void* stream_buffer;
+  uint64_t node_vectors;
+  uint64_t region_modulus;
+  uint32_t nodes;
+  uint32_t reserved;
+} pdl_persistent;
+
+/* What is known of a kernel at a shape. */
+typedef struct {
+  int32_t ptx_version;
+  int32_t binary_version;
+  int32_t registers;
+  int32_t local_bytes;
+  int32_t shared_bytes;     /* static */
+  int32_t max_threads;      /* a block */
+  int32_t blocks_per_sm;    /* of this shape, at once */
+  int32_t clusters;         /* of this shape, at once on the device; -1 without clusters */
+  char name[256];           /* as the compiler mangled it */
+} pdl_kernel_info;
+
+/* One edge of a graph. */
+typedef struct {
+  uint32_t edge_type; /* cudaGraphDependencyType */
+  uint32_t from_port;
+} pdl_edge;
+
+int32_t pdl_runtime_version(void);
+const char* pdl_error_name(int32_t error);
+const char* pdl_error_text(int32_t error);
+
+/* Loads a kernel, lifts its shared-memory and cluster limits to what `launch` needs, and says what
+ * is known of it. The only function that changes a kernel's attributes. */
+int32_t pdl_prepare(const pdl_kernel* kernel, const pdl_launch* launch, pdl_kernel_info* info);
+
+/* One node of a chain. */
+int32_t pdl_launch_chain(void* stream, const pdl_launch* launch, const pdl_kernel* kernel,
+                         const pdl_chain_args* args);
+/* One node that waits for flags in place of the sync. */
+int32_t pdl_launch_flags(void* stream, const pdl_launch* launch, const pdl_kernel* kernel,
+                         const pdl_chain_args* args, const pdl_flags* flags);
+/* All nodes in one cooperative launch; `args` is node 0's, values follow one another. */
+int32_t pdl_launch_persistent(void* stream, const pdl_launch* launch, const pdl_kernel* kernel,
+                              const pdl_chain_args* args, const pdl_persistent* persistent);
+
+/* `count` launches of one node in a plain C++ loop: what the Rust path is compared with. */
+int32_t pdl_launch_chain_loop(void* stream, const pdl_launch* launch, const pdl_kernel* kernel,
+                              const pdl_chain_args* args, uint32_t count);
+
+/* Holds the stream until *open is not 0 or `timeout_ns` have passed; then *timed_out is set. */
+int32_t pdl_launch_gate(void* stream, const uint32_t* open, uint32_t* timed_out,
+                        uint64_t timeout_ns);
+/* Fills `vectors` 16-byte vectors: word j becomes j. */
+int32_t pdl_launch_fill(void* stream, void* region, uint64_t vectors);
+/* Reads and rewrites `vectors` 16-byte vectors, so that L2 holds nothing else. */
+int32_t pdl_launch_flush(void* stream, void* region, uint64_t vectors);
+/* Compares `count` values with the oracle's, adds those that differ to *mismatches and records the
+ * lowest index in *first; then poisons the values, and clears `flag_count` flags. */
+int32_t pdl_launch_check(void* stream, uint64_t* values, const uint64_t* expected, uint64_t count,
+                         uint64_t* mismatches, uint64_t* first, uint32_t* flags,
+                         uint64_t flag_count);
+/* Smallest step of the global timer seen by one thread in `reads` reads, in ns. */
+int32_t pdl_launch_timer_step(void* stream, uint64_t* step_ns, uint32_t reads);
+/* Offset of each SM's global timer to block 0's, by `rounds` round trips of a token. `mailbox`:
+ * 2 words a block, zero. `offsets_ns`, `trips_ns`, `sms`: one a block; of the shortest trip. */
+int32_t pdl_launch_skew(void* stream, uint32_t blocks, uint32_t rounds, uint64_t* mailbox,
+                        int64_t* offsets_ns, uint64_t* trips_ns, uint32_t* sms);
+
+/* Makes the next launch into a capturing stream depend on the last one over a programmatic edge
+ * from `from_port` (0 default, 1 programmatic, 2 launch completion). */
+int32_t pdl_capture_port(void* stream, uint32_t from_port);
+/* Reads a graph's edges, with their data. `edges` may be null to ask for *count. */
+int32_t pdl_graph_edges(void* graph, pdl_edge* edges, uint64_t* count);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,189 @@
+//! What a user came for: where the trigger should go, what it saves, and what it obliges to.
+
+use serde::{Deserialize, Serialize};
+
+use super::plateau::{Candidate, Plateau, plateau};
+use super::run::Run;
+use crate::chain::{Arm, Submission, Trigger};
+use crate::device::Backend;
+use crate::record::{SummaryRow, Verdict};
+use crate::stats::median;
+use crate::units::{format_interval, signed_us, speedup, us};
+
+/// The answer for one group and submission.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Answer {
+    /// Group of the plan.
+    pub group: u32,
+    /// Stream or graph.
+    pub submission: Submission,
+    /// The subject.
+    pub arm: Arm,
+    /// `helps` when a trigger does; `hurts` when every trigger does; `equivalent` when none helps
+    /// and each is equivalent or hurts; `wrong` or `skipped` when nothing else was measured; else
+    /// `inconclusive`.
+    pub verdict: Verdict,
+    /// Best, equals and recommendation; `None` unless a trigger helps.
+    pub plateau: Option<Plateau>,
+    /// Triggers that hurt, in order of time.
+    pub hurting: Vec<Trigger>,
+    /// Triggers whose results were wrong, in order of time.
+    pub wrong: Vec<Trigger>,
+    /// Measured body of the group, median over its points, ns.
+    pub body_ns: Option<f64>,
+    /// What the recommended trigger obliges to; empty without one.
+    pub obligation: String,
+    /// The answer in words.
+    pub sentence: String,
+}
+
+/// Answers in order of groups, stream before graph.
+pub(super) fn answers(run: &Run, rows: &[SummaryRow]) -> Vec<Answer> {
+    let mut candidates: std::collections::BTreeMap<(u32, Arm), Vec<Candidate>> = Default::default();
+    for (entry, row) in run.entries.iter().zip(rows) {
+        if matches!(row.arm, Arm::StreamPdl | Arm::GraphPdl) {
+            candidates.entry((entry.record.group, row.arm)).or_default().push((entry, row));
+        }
+    }
+    candidates.into_iter().map(|((group, arm), rows)| answer(run, group, arm, &rows)).collect()
+}
+
+fn answer(run: &Run, group: u32, arm: Arm, candidates: &[Candidate]) -> Answer {
+    let with = |verdict: Verdict| -> Vec<Candidate> {
+        candidates.iter().copied().filter(|(_, row)| row.verdict == Some(verdict)).collect()
+    };
+    let plateau = plateau(run, &with(Verdict::Helps));
+    let bodies: Vec<f64> = candidates.iter().filter_map(|(_, row)| row.body_ns).collect();
+    let mut answer = Answer {
+        group,
+        submission: arm.submission(),
+        arm,
+        verdict: overall(candidates),
+        obligation: plateau
+            .as_ref()
+            .map_or_else(String::new, |plateau| obligation(plateau.recommended.trigger).to_owned()),
+        plateau,
+        hurting: triggers(&with(Verdict::Hurts)),
+        wrong: triggers(&with(Verdict::Wrong)),
+        body_ns: median(&bodies),
+        sentence: String::new(),
+    };
+    answer.sentence = sentence(run, &answer, candidates);
+    answer
+}
+
+/// The verdict of a group from those of its triggers.
+fn overall(candidates: &[Candidate]) -> Verdict {
+    let count = |verdict: Verdict| {
+        candidates.iter().filter(|(_, row)| row.verdict == Some(verdict)).count()
+    };
+    let (wrong, skipped) = (count(Verdict::Wrong), count(Verdict::Skipped));
+    let measured = candidates.len() - wrong - skipped;
+    let (hurts, equivalent) = (count(Verdict::Hurts), count(Verdict::Equivalent));
+    match measured {
+        0 if wrong > 0 => Verdict::Wrong,
+        0 => Verdict::Skipped,
+        _ if count(Verdict::Helps) > 0 => Verdict::Helps,
+        _ if hurts == measured => Verdict::Hurts,
+        _ if hurts + equivalent == measured => Verdict::Equivalent,
+        _ => Verdict::Inconclusive,
+    }
+}
+
+fn triggers(candidates: &[Candidate]) -> Vec<Trigger> {
+    let mut triggers: Vec<Trigger> = candidates.iter().filter_map(|(_, row)| row.trigger).collect();
+    triggers.sort_by(|a, b| a.order().total_cmp(&b.order()));
+    triggers
+}
+
+/// What code that uses a trigger must keep to. A trigger says when dependents may launch, never
+/// that data is visible: only the sync does.
+pub fn obligation(trigger: Trigger) -> &'static str {
+    match trigger {
+        Trigger::AtEntry => {
+            "at entry: nothing before the sync may read what a kernel in flight writes, nor write \
+             what one reads; kernels further back than the primary may still run"
+        }
+        Trigger::Segment { .. } | Trigger::After => {
+            "nothing before the sync may read what the primary writes, nor write what it reads; \
+             the trigger must stay behind the kernel's own sync"
+        }
+        Trigger::Implicit => {
+            "nothing before the sync may read what the primary writes, nor write what it reads: \
+             its blocks have exited, but only the sync makes their writes visible"
+        }
+    }
+}
+
+fn sentence(run: &Run, answer: &Answer, candidates: &[Candidate]) -> String {
+    let mut text = match run.manifest.facts.backend {
+        Backend::Sim => "SIMULATED: ".to_owned(),
+        Backend::Gpu => String::new(),
+    };
+    text += match answer.submission {
+        Submission::Stream => "In a stream, ",
+        Submission::Graph => "In a graph, ",
+    };
+    text += &match (&answer.plateau, answer.verdict) {
+        (Some(plateau), Verdict::Helps) => helps(plateau),
+        (_, Verdict::Hurts) => format!("every trigger hurts: {}.", range(candidates)),
+        (_, Verdict::Equivalent) => {
+            format!("no trigger makes a difference worth having: {}.", range(candidates))
+        }
+        (_, Verdict::Wrong) => "every result was wrong: no speed is given.".to_owned(),
+        (_, Verdict::Skipped) => "no point could be run on this device.".to_owned(),
+        _ => format!("no trigger can be called better at this precision: {}.", range(candidates)),
+    };
+    if !answer.hurting.is_empty() && answer.verdict != Verdict::Hurts {
+        text += &format!(" It hurts at: {}.", list(&answer.hurting));
+    }
+    if !answer.wrong.is_empty() && answer.verdict != Verdict::Wrong {
+        text += &format!(
+            " Results were wrong at: {}; a race there may be one elsewhere too.",
+            list(&answer.wrong)
+        );
+    }
+    text
+}
+
+fn helps(plateau: &Plateau) -> String {
+    let choice = &plateau.recommended;
+    let interval = choice
+        .saved_interval_ns
+        .map_or_else(String::new, |i| format!(" (95 %: {} µs)", format_interval(i.lo, i.hi)));
+    let ratio = choice.speedup.map_or_else(String::new, |ratio| format!(", {}", speedup(ratio)));
+    let mut text = format!(
+        "the trigger at {} saves {} a hop{interval}{ratio}",
+        choice.trigger,
+        us(choice.saved_ns)
+    );
+    if let (Some(code), Some(dependency)) = (choice.code_cost_ns, choice.dependency_saved_ns) {
+        text += &format!(
+            "; the programmatic dependency saves {} and the added instructions cost {}",
+            signed_us(dependency),
+            signed_us(code)
+        );
+    }
+    text += &match plateau.triggers.as_slice() {
+        [_] => "; no other trigger is as good.".to_owned(),
+        equals => {
+            format!("; it is the latest of {} that are as good: {}.", equals.len(), list(equals))
+        }
+    };
+    text
+}
+
+/// Smallest and largest median saved time of the candidates that were measured.
+fn range(candidates: &[Candidate]) -> String {
+    let saved = || candidates.iter().filter_map(|(_, row)| row.saved_ns);
+    match (saved().reduce(f64::min), saved().reduce(f64::max)) {
+        (Some(least), Some(most)) => {
+            format!("median saved from {} to {} a hop", signed_us(least), signed_us(most))
+        }
+        _ => "nothing could be compared".to_owned(),
+    }
+}
+
+fn list(triggers: &[Trigger]) -> String {
+    triggers.iter().map(Trigger::to_string).collect::<Vec<_>>().join(", ")
+}

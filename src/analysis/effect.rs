@@ -1,0 +1,46 @@
+//! Paired differences between two arms in the same rounds.
+
+use super::index::Series;
+use crate::stats::{CONFIDENCE, Interval, MedianEstimate, estimate_median, sign_p_value};
+
+/// What an arm changes against another.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Effect {
+    /// (reference − arm) ÷ hops, ns: positive is faster than the reference.
+    pub saved: MedianEstimate,
+    /// exp(median of ln(reference ÷ arm)).
+    pub speedup: f64,
+    /// Interval of the same.
+    pub speedup_interval: Option<Interval>,
+    /// Of the sign test that nothing is saved.
+    pub p_value: f64,
+}
+
+impl Effect {
+    /// The effect of `arm` against `reference`; `None` when they share no round.
+    pub fn between(reference: &Series, arm: &Series, hops: u32) -> Option<Effect> {
+        let pairs = reference.paired_ns(arm);
+        let differences = per_hop(&pairs, hops);
+        let saved = estimate_median(&differences, CONFIDENCE)?;
+        let ratios: Vec<f64> =
+            pairs.iter().map(|(reference, arm)| (reference / arm).ln()).collect();
+        let ratio = estimate_median(&ratios, CONFIDENCE)?;
+        Some(Effect {
+            saved,
+            speedup: ratio.median.exp(),
+            speedup_interval: ratio.interval.map(|interval| interval.map(f64::exp)),
+            p_value: sign_p_value(&differences, saved.serial.inflation),
+        })
+    }
+}
+
+/// The median of (reference − arm) ÷ hops, ns, with its interval; `None` when they share no round.
+pub(super) fn saved(reference: &Series, arm: &Series, hops: u32) -> Option<MedianEstimate> {
+    estimate_median(&per_hop(&reference.paired_ns(arm), hops), CONFIDENCE)
+}
+
+/// (reference − arm) ÷ hops of each pair, ns.
+pub(super) fn per_hop(pairs: &[(f64, f64)], hops: u32) -> Vec<f64> {
+    let hops = f64::from(hops.max(1));
+    pairs.iter().map(|(reference, arm)| (reference - arm) / hops).collect()
+}

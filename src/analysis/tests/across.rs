@@ -1,0 +1,163 @@
+//! What is said of several rows: answers, groups, warnings.
+
+use super::*;
+use crate::chain::{Mode, Target};
+use crate::device::Backend;
+
+/// Appends another run of the same plan, as another group, with its chains changed.
+fn append(to: &mut Fixture, mut other: Fixture, group: u32, change: impl Fn(&mut PointRecord)) {
+    let name = |point: &str| format!("g{group}-{point}");
+    for point in &mut other.manifest.plan.points {
+        (point.point, point.group) = (name(&point.point), group);
+        let mut record = fixture::record("", Arm::Graph, None);
+        record.chain = point.chain;
+        change(&mut record);
+        point.chain = record.chain;
+    }
+    for record in &mut other.points {
+        (record.point, record.group) = (name(&record.point), group);
+        change(record);
+    }
+    other.samples.iter_mut().for_each(|sample| sample.point = name(&sample.point).into());
+    to.manifest.plan.points.extend(other.manifest.plan.points);
+    to.points.extend(other.points);
+    to.samples.extend(other.samples);
+}
+
+#[test]
+fn the_answer_recommends_the_latest_trigger_of_the_plateau() {
+    let summary = of(&fixture());
+    let [answer] = summary.answers.as_slice() else { panic!("one group, one submission") };
+    assert_eq!(answer.verdict, Verdict::Helps);
+    let plateau = answer.plateau.as_ref().unwrap();
+    assert_eq!(plateau.triggers, [Trigger::AtEntry, at(0), at(4)]);
+    assert_eq!(plateau.recommended.trigger, at(4));
+    near(plateau.recommended.dependency_saved_ns, 1200.0, 5.0);
+    near(Some(plateau.given_up_ns), 0.0, 10.0);
+    assert!(
+        answer.sentence.starts_with("In a graph, the trigger at 4/8 saves "),
+        "{}",
+        answer.sentence
+    );
+    assert!(answer.obligation.contains("before the sync"));
+}
+
+#[test]
+fn a_trigger_slower_by_less_than_the_margin_is_as_good() {
+    // 8/8 is 20 ns worse than 4/8, beyond doubt; the margin is 0.5 % of 6 µs, then 0.1 %.
+    let close = |arm: Arm, trigger: Option<Trigger>| match (arm, trigger) {
+        (Arm::GraphPdl, Some(trigger)) if trigger == at(4) => 1000.0,
+        (Arm::GraphPdl, _) => 980.0,
+        _ => 0.0,
+    };
+    for (ratio, expected) in [(0.005, at(8)), (0.001, at(4))] {
+        let mut run = Fixture::new(&[at(4), at(8)], 40, 100.0, &close);
+        (run.manifest.plan.margin_us, run.manifest.plan.margin_ratio) = (0.001, ratio);
+        let summary = of(&run);
+        let plateau = summary.answers[0].plateau.as_ref().unwrap();
+        assert_eq!(plateau.best.trigger, at(4));
+        assert_eq!(plateau.recommended.trigger, expected, "{ratio}");
+        near(Some(plateau.given_up_ns), if expected == at(8) { 20.0 } else { 0.0 }, 2.0);
+    }
+}
+
+#[test]
+fn warnings_name_what_was_seen() {
+    let codes = |fixture: &Fixture| -> Vec<String> {
+        of(fixture).warnings.into_iter().map(|warning| warning.code).collect()
+    };
+    let quiet = || Fixture::new(&triggers(), 40, 100.0, &truth);
+    assert_eq!(codes(&quiet()), Vec::<String>::new());
+    let with = |change: &dyn Fn(&mut Fixture)| {
+        let mut fixture = quiet();
+        change(&mut fixture);
+        codes(&fixture)
+    };
+    type Change<'c> = &'c dyn Fn(&mut Fixture);
+    let cases: [(&str, Change); 9] = [
+        ("throttled", &|f| f.flag(Flag::Throttled, |s| s.round == 3)),
+        ("co-tenant", &|f| f.manifest.health.other_processes = Some(2)),
+        ("clock-range", &|f| f.samples[5].sm_mhz = Some(1950)),
+        ("clocks-not-locked", &|f| f.manifest.facts.clocks_locked = Some(false)),
+        ("sentinel-drift", &|f| {
+            for sample in f.samples.iter_mut().filter(|s| s.arm == Arm::Sentinel && s.round > 25) {
+                sample.duration_ns *= 1.05;
+            }
+        }),
+        ("no-floor", &|f| f.samples.retain(|s| s.arm != Arm::GraphAa)),
+        ("floor-above-margin", &|f| f.manifest.plan.margin_us = 0.0),
+        ("malformed-samples", &|f| f.samples[0].duration_ns = f64::NAN),
+        ("unplanned", &|f| f.samples[0].point = "p999".into()),
+    ];
+    for (code, change) in cases {
+        assert_eq!(with(change), [code]);
+    }
+}
+
+#[test]
+fn no_difference_and_harm_are_answers_too() {
+    let flat = Fixture::new(&triggers(), 40, 100.0, &|_, _| 0.0);
+    let summary = of(&flat);
+    assert_eq!(summary.answers[0].verdict, Verdict::Equivalent);
+    assert_eq!(summary.answers[0].plateau, None);
+    assert!(summary.answers[0].sentence.contains("no trigger makes a difference"));
+    let harm = Fixture::new(&triggers(), 40, 100.0, &|arm, _| match arm {
+        Arm::GraphPdl => -700.0,
+        _ => 0.0,
+    });
+    let summary = of(&harm);
+    assert_eq!(summary.answers[0].verdict, Verdict::Hurts);
+    assert_eq!(summary.answers[0].hurting.len(), 5);
+    let few = Fixture::new(&triggers(), 4, 100.0, &truth);
+    let summary = of(&few);
+    assert_eq!(summary.answers[0].verdict, Verdict::Inconclusive);
+    let subject = row(&summary, Arm::GraphPdl, Some(at(4)));
+    assert_eq!((subject.reason.as_str(), subject.saved_lo_ns), ("few-rounds", None));
+}
+
+#[test]
+fn longer_bodies_stop_paying_at_a_crossover() {
+    let mut run = fixture();
+    let flat = || Fixture::new(&triggers(), 40, 100.0, &|_, _| 0.0);
+    for (group, body_ns) in [(1, 16_000.0), (2, 8000.0)] {
+        let other = if group == 1 { flat() } else { fixture() };
+        append(&mut run, other, group, |record| {
+            record.chain.body.target = Target::Ns(body_ns);
+            record.body_ns = Some(body_ns);
+        });
+    }
+    let summary = of(&run);
+    let [crossover] = summary.crossovers.as_slice() else { panic!("{:?}", summary.crossovers) };
+    assert_eq!(crossover.groups, [0, 2, 1]);
+    assert_eq!(crossover.pays_to_body_ns, Some(8000.0));
+    assert_eq!(crossover.stops_by_body_ns, Some(16_000.0));
+    assert!(crossover.monotone);
+}
+
+#[test]
+fn pipelining_that_flatters_the_subject_has_an_index_below_one() {
+    let mut run = fixture();
+    let flattered = Fixture::new(&triggers(), 40, 500.0, &|arm, trigger| match arm {
+        Arm::GraphPdl => truth(arm, trigger) + 600.0,
+        _ => truth(arm, trigger),
+    });
+    append(&mut run, flattered, 1, |record| record.chain.mode = Mode::Pipelined);
+    let summary = of(&run);
+    let index = |arm| {
+        let mut found = summary.contamination.iter().filter(|one| one.arm == arm);
+        let one = found.find(|one| one.trigger == Some(at(0))).unwrap();
+        assert_eq!((one.isolated.as_str(), one.pipelined.as_str()), ("p002", "g1-p002"));
+        one.index
+    };
+    near(Some(index(Arm::GraphFull)), 1.0, 0.002);
+    let share = f64::from(NODES - 1) / f64::from(NODES);
+    let periods = (BASELINE_NS - share * 1770.0) / (BASELINE_NS - share * 1170.0);
+    near(Some(index(Arm::GraphPdl)), periods, 0.002);
+}
+
+#[test]
+fn a_simulated_answer_says_so() {
+    let mut simulated = fixture();
+    simulated.manifest.facts.backend = Backend::Sim;
+    assert!(of(&simulated).answers[0].sentence.starts_with("SIMULATED: "));
+}

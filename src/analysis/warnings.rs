@@ -1,0 +1,188 @@
+//! What a reader should know before believing the numbers: each with its cause and its cure.
+
+use serde::{Deserialize, Serialize};
+
+use super::floor::Floor;
+use super::run::Run;
+use crate::chain::Arm;
+use crate::device::Flag;
+use crate::record::{SummaryRow, Verdict};
+use crate::stats::median;
+use crate::units::{percent, signed_percent, us};
+
+/// Relative change that counts as drift of the sentinel or the clock.
+const DRIFT: f64 = 0.01;
+
+/// One warning.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Warning {
+    /// Kebab-case, stable: `clock-range`.
+    pub code: String,
+    /// What was seen.
+    pub cause: String,
+    /// What to do about it.
+    pub cure: String,
+}
+
+/// All warnings of a run, in a fixed order.
+pub(super) fn warnings(run: &Run, rows: &[SummaryRow], floor: &Floor) -> Vec<Warning> {
+    let mut warnings = Vec::new();
+    flagged(run, &mut warnings);
+    clocks(run, &mut warnings);
+    sentinel(run, &mut warnings);
+    noise(run, rows, floor, &mut warnings);
+    records(run, rows, &mut warnings);
+    warnings
+}
+
+fn warn(to: &mut Vec<Warning>, code: &str, cause: String, cure: &str) {
+    to.push(Warning { code: code.to_owned(), cause, cure: cure.to_owned() });
+}
+
+/// Samples that were flagged when they were measured.
+fn flagged(run: &Run, warnings: &mut Vec<Warning>) {
+    let told = [
+        (
+            Flag::GateTimeout,
+            "the gate opened by its own time-out, so launches were not queued behind it",
+            "use fewer --nodes, or leave the host's cores to this process; these samples are left \
+             out",
+        ),
+        (
+            Flag::Watchdog,
+            "the watchdog opened the gate",
+            "look for a hang of the host; these samples are left out",
+        ),
+        (
+            Flag::NoGate,
+            "measured without a gate: the host's launch time is inside",
+            "run without --no-gate, on a device that this process has to itself",
+        ),
+        (
+            Flag::Split,
+            "the chain is longer than the queue and was measured in pieces",
+            "use fewer --nodes",
+        ),
+        (
+            Flag::Throttled,
+            "the GPU reported a throttle reason",
+            "let it cool down, or raise its power limit, and run again",
+        ),
+        (
+            Flag::CoTenant,
+            "another process used the device",
+            "run again with the device to yourself",
+        ),
+        (
+            Flag::Drift,
+            "the sentinel left its usual range",
+            "run again on a quiet machine, or with more rounds",
+        ),
+    ];
+    for (flag, cause, cure) in told {
+        let count = run.index.tally.flagged(flag);
+        if count > 0 {
+            let all = run.index.tally.samples;
+            warn(warnings, flag.name(), format!("{cause} ({count} of {all} samples)"), cure);
+        }
+    }
+    let others = run.manifest.health.other_processes.unwrap_or(0);
+    if others > 0 && run.index.tally.flagged(Flag::CoTenant) == 0 {
+        let cause = format!("{others} other processes had a context when the run began");
+        warn(warnings, "co-tenant", cause, "run again with the device to yourself");
+    }
+}
+
+fn clocks(run: &Run, warnings: &mut Vec<Warning>) {
+    if let Some((low, high)) = run.index.tally.sm_mhz
+        && f64::from(high - low) > DRIFT * f64::from(high)
+    {
+        let cause = format!("the SM clock moved between {low} and {high} MHz");
+        let cure = "compare paired effects only, not periods between runs; a longer warm-up or a \
+                    locked clock steadies it";
+        warn(warnings, "clock-range", cause, cure);
+    }
+    if run.manifest.facts.clocks_locked == Some(false) {
+        let cause = "the SM clock is not locked".to_owned();
+        let cure = "lock it (nvidia-smi --lock-gpu-clocks) for periods that can be compared \
+                    between runs; paired effects need no lock";
+        warn(warnings, "clocks-not-locked", cause, cure);
+    }
+}
+
+/// The fixed kernel, first third of the rounds against the last.
+fn sentinel(run: &Run, warnings: &mut Vec<Warning>) {
+    let change = |group: u32| {
+        let durations = run.series(run.find(group, Arm::Sentinel, None)?)?.durations_ns();
+        let third = durations.len() / 3;
+        let first = median(&durations[..third])?;
+        Some((group, median(&durations[durations.len() - third..])? / first - 1.0))
+    };
+    let worst = run
+        .groups()
+        .into_iter()
+        .filter_map(change)
+        .max_by(|a, b| a.1.abs().total_cmp(&b.1.abs()).then(b.0.cmp(&a.0)));
+    if let Some((group, change)) = worst
+        && change.abs() > DRIFT
+    {
+        let cause = format!(
+            "the sentinel's time changed by {} over the rounds of group {group}",
+            signed_percent(change)
+        );
+        let cure = "paired effects hold; periods do not: warm up longer, then run again";
+        warn(warnings, "sentinel-drift", cause, cure);
+    }
+}
+
+fn noise(run: &Run, rows: &[SummaryRow], floor: &Floor, warnings: &mut Vec<Warning>) {
+    let claims = rows.iter().any(|row| row.saved_ns.is_some() && row.arm != Arm::GraphAa);
+    match floor.floor_ns {
+        None if claims => {
+            let cause = "the noise floor is not known: no A/A arm with enough rounds".to_owned();
+            warn(warnings, "no-floor", cause, "add --arm graph,graph-aa, or more rounds");
+        }
+        Some(floor_ns) if floor_ns > run.manifest.plan.margin_us * 1e3 => {
+            let cause = format!(
+                "the noise floor, {} a hop, is above the margin of {}",
+                us(floor_ns),
+                us(run.manifest.plan.margin_us * 1e3)
+            );
+            let cure = "effects between the two cannot be told from noise: use more rounds";
+            warn(warnings, "floor-above-margin", cause, cure);
+        }
+        _ => {}
+    }
+    // Three of twelve are under 2 % likely where one in twenty is expected.
+    if floor.comparisons >= 12 && floor.false_positive_rate().is_some_and(|rate| rate >= 0.25) {
+        let cause = format!(
+            "the baseline differs from itself in {} of {} comparisons ({})",
+            floor.false_positives,
+            floor.comparisons,
+            percent(floor.false_positive_rate().unwrap_or(0.0))
+        );
+        let cure = "rounds are not exchangeable: look for a periodic load, then run again";
+        warn(warnings, "false-positives", cause, cure);
+    }
+}
+
+/// Records that contradict one another, and wrong results.
+fn records(run: &Run, rows: &[SummaryRow], warnings: &mut Vec<Warning>) {
+    let wrong = rows.iter().filter(|row| row.verdict == Some(Verdict::Wrong)).count();
+    if wrong > 0 {
+        let cause = format!("{wrong} of {} rows have wrong results", rows.len());
+        warn(warnings, "wrong-values", cause, "find the race with pdl check; no speed is given");
+    }
+    let tally = &run.index.tally;
+    if tally.malformed > 0 {
+        let cause = format!("{} samples have no positive duration", tally.malformed);
+        warn(warnings, "malformed-samples", cause, "they are left out; was samples.csv edited?");
+    }
+    if tally.unplanned > 0 || run.unplanned_records > 0 {
+        let cause = format!(
+            "{} samples and {} records are not in the manifest's plan",
+            tally.unplanned, run.unplanned_records
+        );
+        warn(warnings, "unplanned", cause, "they are left out; were files of two runs mixed?");
+    }
+}

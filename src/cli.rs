@@ -1,0 +1,252 @@
+//! The command line: every flag is mirrored as a `PDL_*` variable.
+
+use std::path::PathBuf;
+
+use clap::builder::FalseyValueParser;
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+use crate::axes::Axis;
+use crate::chain::*;
+use crate::error::{Error, Result};
+use crate::experiment::{Axes, Grid, default_arms};
+use crate::measure::Stopping;
+
+/// What Programmatic Dependent Launch does for a chain of dependent kernels, on this GPU, with
+/// evidence.
+#[derive(Debug, Parser)]
+#[command(name = "pdl", version, about, max_term_width = 100)]
+pub struct Cli {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// The commands.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// What this machine can do, one live hop, and what stands in the way
+    Doctor(DoctorArgs),
+    /// Trigger × arm sweep: run directory, table, charts
+    Sweep(Box<SweepArgs>),
+    /// Rebuild every table and chart of a run from its raw samples, without a GPU
+    Report(ReportArgs),
+}
+
+/// Which device runs the chains.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum BackendChoice {
+    /// The GPU of 9.0 or newer; with none, the simulated device.
+    #[default]
+    Auto,
+    /// The GPU, or exit code 3.
+    Gpu,
+    /// The simulated device: everything is marked SIMULATED.
+    Sim,
+}
+
+/// How results are printed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum Format {
+    /// For people.
+    #[default]
+    Table,
+    /// The summary as one JSON object.
+    Json,
+    /// summary.csv.
+    Csv,
+    /// For a pull request.
+    Markdown,
+    /// JUnit XML: a wrong result is a failure, a skipped point is skipped.
+    Junit,
+}
+
+/// Arguments of `pdl doctor`.
+#[derive(Debug, Args)]
+pub struct DoctorArgs {
+    /// Device to look at
+    #[arg(long, value_enum, default_value_t, env = "PDL_BACKEND")]
+    pub backend: BackendChoice,
+}
+
+/// Arguments of `pdl report`.
+#[derive(Debug, Args)]
+pub struct ReportArgs {
+    /// Run directory
+    pub run: PathBuf,
+    /// How to print the summary
+    #[arg(long, value_enum, default_value_t, env = "PDL_FORMAT")]
+    pub format: Format,
+}
+
+/// Arguments of `pdl sweep`.
+#[derive(Clone, Debug, Args)]
+pub struct SweepArgs {
+    /// Triggers: implicit, at-entry, k/n, after [default: all 12 with n = 8]
+    #[arg(long, value_delimiter = ',', env = "PDL_TRIGGER", value_parser = parse_trigger)]
+    pub trigger: Vec<Trigger>,
+    /// Arms; baselines and controls are added [default: stream, graph, their -full and -pdl]
+    #[arg(long, value_delimiter = ',', env = "PDL_ARM", value_enum)]
+    pub arm: Vec<Arm>,
+    /// Kernels in the chain
+    #[arg(long, default_value = "50", env = "PDL_NODES")]
+    pub nodes: Axis<u32>,
+    /// Blocks in the grid [default: one an SM]
+    #[arg(long, env = "PDL_GRID", conflicts_with = "waves")]
+    pub grid: Option<Axis<u32>>,
+    /// Grid as waves: 1 fills the device once
+    #[arg(long, env = "PDL_WAVES")]
+    pub waves: Option<Axis<f64>>,
+    /// Threads in a block
+    #[arg(long, default_value = "128", env = "PDL_BLOCK")]
+    pub block: Axis<u32>,
+    /// Dynamic shared memory of a block, KiB
+    #[arg(long, default_value = "0", env = "PDL_SHARED_KIB")]
+    pub shared_kib: Axis<u32>,
+    /// Blocks in a cluster
+    #[arg(long, default_value = "1", env = "PDL_CLUSTER")]
+    pub cluster: Axis<u32>,
+    /// Work before the sync
+    #[arg(long, value_delimiter = ',', default_value = "alu", env = "PDL_PREAMBLE_KIND", value_enum)]
+    pub preamble_kind: Vec<PreambleKind>,
+    /// Time of the preamble, µs; a prefetch fetches what the body streams in this time
+    #[arg(long, default_value = "2", env = "PDL_PREAMBLE_US")]
+    pub preamble_us: Axis<f64>,
+    /// Work after the sync
+    #[arg(long, value_delimiter = ',', default_value = "fma,hbm", env = "PDL_BODY_KIND", value_enum)]
+    pub body_kind: Vec<BodyKind>,
+    /// Time of the body, µs, calibrated to fixed work [default: 4]
+    #[arg(long, env = "PDL_BODY_US", conflicts_with = "body_bytes")]
+    pub body_us: Option<Axis<f64>>,
+    /// Bytes a node streams (hbm and l2 bodies)
+    #[arg(long, env = "PDL_BODY_BYTES")]
+    pub body_bytes: Option<Axis<u64>>,
+    /// Who triggers in a block
+    #[arg(long, value_delimiter = ',', default_value = "thread", env = "PDL_TRIGGER_BY", value_enum)]
+    pub trigger_by: Vec<TriggerBy>,
+    /// State of L2 when a sample begins
+    #[arg(long, value_delimiter = ',', default_value = "hot", env = "PDL_L2", value_enum)]
+    pub l2: Vec<L2>,
+    /// One drained chain a sample, or chains back to back
+    #[arg(long, value_delimiter = ',', default_value = "isolated", env = "PDL_MODE", value_enum)]
+    pub mode: Vec<Mode>,
+    /// Device
+    #[arg(long, value_enum, default_value_t, env = "PDL_BACKEND")]
+    pub backend: BackendChoice,
+    /// Seconds in place of a minute, wider intervals
+    #[arg(long, env = "PDL_QUICK", value_parser = FalseyValueParser::new())]
+    pub quick: bool,
+    /// Print the points and the expected time, measure nothing
+    #[arg(long, env = "PDL_DRY_RUN", value_parser = FalseyValueParser::new())]
+    pub dry_run: bool,
+    /// Measure without the gate: host launch time is inside
+    #[arg(long, env = "PDL_NO_GATE", value_parser = FalseyValueParser::new())]
+    pub no_gate: bool,
+    /// Run directory [default: results/<utc>-sweep]
+    #[arg(long, env = "PDL_OUT", conflicts_with = "resume")]
+    pub out: Option<PathBuf>,
+    /// Go on with a run that was killed
+    #[arg(long, env = "PDL_RESUME")]
+    pub resume: Option<PathBuf>,
+    /// Seed of the order of arms
+    #[arg(long, default_value_t = 1, env = "PDL_SEED")]
+    pub seed: u64,
+    /// Fewest rounds of a group (every arm once a round)
+    #[arg(long, env = "PDL_ROUNDS_MIN")]
+    pub rounds_min: Option<u32>,
+    /// Most rounds of a group
+    #[arg(long, env = "PDL_ROUNDS_MAX")]
+    pub rounds_max: Option<u32>,
+    /// Seconds of device time a group may take
+    #[arg(long, env = "PDL_BUDGET_S")]
+    pub budget_s: Option<f64>,
+    /// How to print the summary
+    #[arg(long, value_enum, default_value_t, env = "PDL_FORMAT")]
+    pub format: Format,
+}
+
+fn parse_trigger(text: &str) -> std::result::Result<Trigger, String> {
+    text.trim().parse()
+}
+
+impl SweepArgs {
+    /// The arguments that no flag and no variable changes, and those of `PDL_*`.
+    pub fn from_environment() -> Self {
+        #[derive(Parser)]
+        struct Wrapper {
+            #[command(flatten)]
+            args: SweepArgs,
+        }
+        Wrapper::parse_from(["trigger_sweep"]).args
+    }
+
+    /// The axes.
+    pub fn axes(&self) -> Axes {
+        let grids = match (&self.grid, &self.waves) {
+            (Some(grid), _) => grid.0.iter().map(|&blocks| Grid::Blocks(blocks)).collect(),
+            (None, Some(waves)) => waves.0.iter().map(|&waves| Grid::Waves(waves)).collect(),
+            (None, None) => vec![Grid::PerSm],
+        };
+        let bodies = match (&self.body_bytes, &self.body_us) {
+            (Some(bytes), _) => bytes.0.iter().map(|&bytes| Target::Bytes(bytes)).collect(),
+            (None, Some(us)) => us.0.iter().map(|&us| Target::Ns(us * 1e3)).collect(),
+            (None, None) => vec![Target::Ns(4000.0)],
+        };
+        Axes {
+            triggers: distinct(if self.trigger.is_empty() { Trigger::defaults() } else { self.trigger.clone() }),
+            arms: if self.arm.is_empty() { default_arms() } else { self.arm.clone() },
+            nodes: self.nodes.0.clone(),
+            grids,
+            block_threads: self.block.0.clone(),
+            shared_kib: self.shared_kib.0.clone(),
+            cluster_blocks: self.cluster.0.clone(),
+            preamble_kinds: distinct(self.preamble_kind.clone()),
+            preamble_us: self.preamble_us.0.clone(),
+            body_kinds: distinct(self.body_kind.clone()),
+            bodies,
+            trigger_by: distinct(self.trigger_by.clone()),
+            l2: distinct(self.l2.clone()),
+            modes: distinct(self.mode.clone()),
+        }
+    }
+
+    /// When to stop.
+    ///
+    /// # Errors
+    /// A usage error for numbers that contradict one another.
+    pub fn stopping(&self) -> Result<Stopping> {
+        let mut stopping = if self.quick { Stopping::quick() } else { Stopping::default() };
+        if let Some(rounds) = self.rounds_min {
+            stopping.rounds_min = rounds;
+            stopping.rounds_max = stopping.rounds_max.max(rounds);
+        }
+        if let Some(rounds) = self.rounds_max {
+            stopping.rounds_max = rounds;
+            stopping.rounds_min = stopping.rounds_min.min(rounds);
+        }
+        if stopping.rounds_min == 0 || self.rounds_min > Some(stopping.rounds_max) {
+            return Err(Error::usage(
+                "use these --rounds-min and --rounds-max",
+                "there is at least one round, and the fewest are not above the most",
+            ));
+        }
+        if let Some(seconds) = self.budget_s {
+            let budget = std::time::Duration::try_from_secs_f64(seconds).ok();
+            let budget = budget.filter(|budget| !budget.is_zero()).ok_or_else(|| {
+                Error::usage(format!("use --budget-s {seconds}"), "it must be a number above 0")
+            })?;
+            stopping.group_budget = budget;
+        }
+        Ok(stopping)
+    }
+}
+
+/// The values in their order, each once.
+fn distinct<T: PartialEq>(values: Vec<T>) -> Vec<T> {
+    let mut seen: Vec<T> = Vec::new();
+    for value in values {
+        if !seen.contains(&value) {
+            seen.push(value);
+        }
+    }
+    seen
+}

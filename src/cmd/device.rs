@@ -1,0 +1,52 @@
+//! From `--backend` to a device.
+
+use crate::cli::BackendChoice;
+use crate::device::Device;
+use crate::error::{Error, Kind, Result};
+use crate::sim::SimDevice;
+
+/// A device, and what the user should know about the choice.
+pub struct Opened {
+    /// The device.
+    pub device: Box<dyn Device>,
+    /// Why it is not what might have been expected.
+    pub note: Option<String>,
+}
+
+/// Opens the device that was asked for. `no_gate` measures without the gate.
+///
+/// # Errors
+/// Exit code 3 for a GPU that should work and does not, or for `gpu` where there is none.
+pub fn open(choice: BackendChoice, seed: u64, no_gate: bool) -> Result<Opened> {
+    let simulated = |note| Opened { device: Box::new(SimDevice::h200(seed)), note };
+    if choice == BackendChoice::Sim {
+        return Ok(simulated(None));
+    }
+    match open_gpu(no_gate)? {
+        Ok(device) => Ok(Opened { device, note: None }),
+        Err(reason) if choice == BackendChoice::Auto => Ok(simulated(Some(format!(
+            "{reason}: this run is SIMULATED (--backend gpu makes that an error)"
+        )))),
+        Err(reason) => Err(Error::new(Kind::NoGpu, "use the GPU", reason)
+            .remedy("use a GPU of compute capability 9.0 or newer, or --backend sim")),
+    }
+}
+
+#[cfg(feature = "cuda")]
+fn open_gpu(no_gate: bool) -> Result<std::result::Result<Box<dyn Device>, String>> {
+    use crate::gpu::{Absence, open};
+    Ok(match open()? {
+        Ok(mut gpu) => {
+            if no_gate {
+                gpu.without_gate("--no-gate");
+            }
+            Ok(Box::new(gpu))
+        }
+        Err(Absence::None(reason) | Absence::Old(reason)) => Err(reason),
+    })
+}
+
+#[cfg(not(feature = "cuda"))]
+fn open_gpu(_no_gate: bool) -> Result<std::result::Result<Box<dyn Device>, String>> {
+    Ok(Err("this program was built without the cuda feature".into()))
+}

@@ -1,0 +1,15 @@
+//! `pdl report`: everything derived of a run, rebuilt without a GPU.
+
+use super::outputs;
+use crate::cli::ReportArgs;
+use crate::error::Result;
+
+/// Rebuilds and prints.
+pub fn report(args: &ReportArgs) -> Result<()> {
+    let (summary, run) = outputs::rebuild(&args.run)?;
+    for note in &run.notes {
+        eprintln!("pdl: note: {note}");
+    }
+    print!("{}", outputs::render(&summary, &run, args.format)?);
+    outputs::demand_right_results(&summary)
+}

@@ -1,0 +1,174 @@
+//! `pdl sweep`: the main job.
+
+use std::io::IsTerminal;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use jiff::Timestamp;
+
+use super::{device, outputs, table};
+use crate::cli::SweepArgs;
+use crate::device::{Device, Health};
+use crate::error::{Error, Kind, Result};
+use crate::experiment;
+use crate::measure::{Ending, Plan, Sink, measure_group};
+use crate::record::{End, Manifest, PointRecord, RunDir, SampleRow, schema_version};
+
+/// What a finished sweep leaves.
+#[derive(Clone, Debug)]
+pub struct Finished {
+    /// The run directory; `None` for a dry run.
+    pub path: Option<PathBuf>,
+}
+
+/// Measures, writes the run directory, prints the summary.
+///
+/// # Errors
+/// Bad axes, no device, a fault, an interruption (rows so far are kept), or wrong results.
+pub fn sweep(args: &SweepArgs) -> Result<Finished> {
+    if args.resume.is_some() {
+        return Err(Error::usage("resume the run", "sweeps cannot be resumed yet"));
+    }
+    let opened = device::open(args.backend, args.seed, args.no_gate)?;
+    if let Some(note) = &opened.note {
+        eprintln!("pdl: note: {note}");
+    }
+    let device = opened.device.as_ref();
+    let plan = experiment::plan(&args.axes(), args.seed, args.stopping()?, device)?;
+    if args.dry_run {
+        print!("{}", table::dry_run(device.facts(), &plan));
+        return Ok(Finished { path: None });
+    }
+    let mut run = RunDir::create(args.out.as_deref(), "sweep", Timestamp::now())?;
+    run.write_manifest(&manifest(device, &plan))?;
+    let path = run.path().to_owned();
+    let measured = Recorder::new(run, &plan).measure(device, &plan);
+    // Whatever was measured before an error is worth its tables.
+    let summary = outputs::rebuild(&path);
+    measured?;
+    let (rebuilt, run) = summary?;
+    print!("{}", outputs::render(&rebuilt, &run, args.format)?);
+    eprintln!("pdl: {}", path.display());
+    outputs::demand_right_results(&rebuilt)?;
+    Ok(Finished { path: Some(path) })
+}
+
+fn manifest(device: &dyn Device, plan: &Plan) -> Manifest {
+    let environment = std::env::vars().filter(|(name, _)| name.starts_with("PDL_")).collect();
+    Manifest {
+        schema: schema_version(),
+        what: "sweep".into(),
+        version: env!("CARGO_PKG_VERSION").into(),
+        revision: env!("PDL_REVISION").into(),
+        started: now(),
+        argv: std::env::args_os().map(|arg| arg.to_string_lossy().into_owned()).collect(),
+        environment,
+        seed: plan.seed,
+        facts: device.facts().clone(),
+        health: device.health(),
+        plan: plan.record(),
+    }
+}
+
+/// UTC, whole seconds.
+fn now() -> String {
+    let now = Timestamp::now();
+    Timestamp::from_second(now.as_second()).unwrap_or(now).to_string()
+}
+
+/// Writes what is measured as it comes, and shows how far it is.
+struct Recorder {
+    run: RunDir,
+    bar: ProgressBar,
+    groups: usize,
+    group: usize,
+    clocks: Option<(u32, u32)>,
+}
+
+impl Recorder {
+    fn new(run: RunDir, plan: &Plan) -> Recorder {
+        let bar = ProgressBar::new(1000);
+        if !std::io::stderr().is_terminal() {
+            bar.set_draw_target(ProgressDrawTarget::hidden());
+        }
+        let style = ProgressStyle::with_template("{bar:30} {percent:>3} %  {msg}  left: {eta}");
+        bar.set_style(style.expect("the template is well formed"));
+        Recorder { run, bar, groups: plan.groups().len(), group: 0, clocks: None }
+    }
+
+    fn measure(mut self, device: &dyn Device, plan: &Plan) -> Result<()> {
+        let began = Instant::now();
+        eprintln!("pdl: about {} s", plan.expected().as_secs_f64().ceil());
+        let mut endings = Vec::new();
+        let mut throttle: Vec<String> = Vec::new();
+        let mut outcome = Ok(());
+        for (index, points) in plan.groups().into_iter().enumerate() {
+            self.group = index;
+            match measure_group(device, plan, points, &mut self) {
+                Ok(ending) => endings.push(ending),
+                Err(error) => {
+                    outcome = Err(error);
+                    break;
+                }
+            }
+            for reason in device.health().throttle {
+                if !throttle.contains(&reason) {
+                    throttle.push(reason);
+                }
+            }
+        }
+        self.bar.finish_and_clear();
+        let end = self.end(&endings, throttle, began.elapsed(), device.health(), &outcome);
+        // A run that failed because the disk is full cannot say so in a file.
+        let written = self.run.write_end(&end);
+        outcome.and(written)
+    }
+
+    fn end(
+        &self,
+        endings: &[Ending],
+        throttle: Vec<String>,
+        wall: Duration,
+        health: Health,
+        outcome: &Result<()>,
+    ) -> End {
+        let reason = match outcome {
+            Ok(()) => End::DONE.to_owned(),
+            Err(error) if error.kind() == Kind::Interrupted => "interrupted".to_owned(),
+            Err(error) => error.to_string(),
+        };
+        End {
+            ended: now(),
+            wall_s: (wall.as_secs_f64() * 10.0).round() / 10.0,
+            reason,
+            groups: endings.iter().map(|ending| ending.name().to_owned()).collect(),
+            sm_mhz_min: self.clocks.map(|(lowest, _)| lowest),
+            sm_mhz_max: self.clocks.map(|(_, highest)| highest),
+            throttle,
+            health,
+        }
+    }
+}
+
+impl Sink for Recorder {
+    fn point(&mut self, record: PointRecord) -> Result<()> {
+        self.run.append_point(&record)
+    }
+
+    fn sample(&mut self, row: SampleRow) -> Result<()> {
+        if let Some(mhz) = row.sm_mhz {
+            let (lowest, highest) = self.clocks.unwrap_or((mhz, mhz));
+            self.clocks = Some((lowest.min(mhz), highest.max(mhz)));
+        }
+        self.run.append_sample(&row)
+    }
+
+    fn progress(&mut self, what: &str, part: f64) {
+        // Preparing takes about as long as measuring.
+        let part = if what == "preparing" { part / 2.0 } else { 0.5 + part / 2.0 };
+        let whole = (self.group as f64 + part) / self.groups.max(1) as f64;
+        self.bar.set_message(format!("{what}, {} of {}", self.group + 1, self.groups));
+        self.bar.set_position((whole * 1000.0) as u64);
+    }
+}

@@ -1,0 +1,5 @@
+//! Experiments: from axes to a plan of points. They know nothing of files, charts or terminals.
+
+mod sweep;
+
+pub use sweep::{Axes, Grid, default_arms, plan};

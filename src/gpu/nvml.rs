@@ -1,0 +1,84 @@
+//! Clocks, throttle reasons and co-tenants through NVML, for the device with a given UUID.
+//!
+//! NVML is optional: where it is missing or refuses, fields are `None`. Nothing is ever set.
+
+use nvml_wrapper::bitmasks::device::ThrottleReasons;
+use nvml_wrapper::enum_wrappers::device::{Clock, TemperatureSensor};
+use nvml_wrapper::{Device, Nvml};
+
+use crate::device::Health;
+
+/// What NVML says once for a run.
+#[derive(Clone, Debug, Default)]
+pub struct Constants {
+    /// Driver version (580.159.04).
+    pub driver: String,
+    /// Error correction.
+    pub ecc: Option<bool>,
+    /// MIG mode enabled.
+    pub mig: Option<bool>,
+    /// Highest SM clock, MHz.
+    pub sm_mhz_max: Option<u32>,
+    /// Whether application clocks below the default pin the SM clock.
+    pub clocks_locked: Option<bool>,
+}
+
+/// NVML and the UUID of one device.
+pub struct Monitor {
+    nvml: Option<Nvml>,
+    uuid: String,
+}
+
+impl Monitor {
+    /// Opens NVML; `uuid` as `GPU-…`.
+    pub fn new(uuid: &str) -> Monitor {
+        Monitor { nvml: Nvml::init().ok(), uuid: uuid.to_owned() }
+    }
+
+    fn device(&self) -> Option<Device<'_>> {
+        self.nvml.as_ref()?.device_by_uuid(self.uuid.as_str()).ok()
+    }
+
+    /// What does not change during a run.
+    pub fn constants(&self) -> Constants {
+        let driver = self.nvml.as_ref().and_then(|nvml| nvml.sys_driver_version().ok());
+        let mut constants = Constants { driver: driver.unwrap_or_default(), ..Default::default() };
+        let Some(device) = self.device() else { return constants };
+        constants.ecc = device.is_ecc_enabled().ok().map(|state| state.currently_enabled);
+        constants.mig = device.mig_mode().ok().map(|mode| mode.current != 0);
+        constants.sm_mhz_max = device.max_clock_info(Clock::SM).ok();
+        // The wrapper cannot tell locked clocks; a throttle reason that names the setting can.
+        let settings = ThrottleReasons::APPLICATIONS_CLOCKS_SETTING;
+        constants.clocks_locked =
+            device.current_throttle_reasons().ok().map(|reasons| reasons.contains(settings));
+        constants
+    }
+
+    /// The device now; 0.5 µs a clock query.
+    pub fn health(&self) -> Health {
+        let Some(device) = self.device() else { return Health::default() };
+        let own = std::process::id();
+        let others = device
+            .running_compute_processes()
+            .ok()
+            .map(|all| all.iter().filter(|process| process.pid != own).count() as u32);
+        Health {
+            sm_mhz: device.clock_info(Clock::SM).ok(),
+            memory_mhz: device.clock_info(Clock::Memory).ok(),
+            throttle: device.current_throttle_reasons().map(names).unwrap_or_default(),
+            temperature_c: device.temperature(TemperatureSensor::Gpu).ok(),
+            power_w: device.power_usage().ok().map(|milliwatts| f64::from(milliwatts) / 1e3),
+            other_processes: others,
+        }
+    }
+}
+
+/// NVML's names in kebab case. An idle GPU clocks down by design: that is no reason.
+fn names(reasons: ThrottleReasons) -> Vec<String> {
+    reasons
+        .iter_names()
+        .filter(|(_, reason)| *reason != ThrottleReasons::GPU_IDLE && !reason.is_empty())
+        .filter(|(name, _)| *name != "NONE")
+        .map(|(name, _)| name.to_lowercase().replace('_', "-"))
+        .collect()
+}

@@ -1,0 +1,311 @@
+//! One group of points: same work, same shape, every trigger and arm, interleaved.
+
+use std::time::Duration;
+
+use rand::SeedableRng;
+use rand::seq::SliceRandom;
+use rand_chacha::ChaCha8Rng;
+
+use super::calibrate::{Calibrated, calibrate};
+use super::plan::{LONG_FACTOR, Plan};
+use super::Sink;
+use crate::chain::{Arm, Mode};
+use crate::device::{Device, Flag, Health, Prepared, Proof, Verification};
+use crate::error::{Error, Kind, Result};
+use std::sync::Arc;
+
+use crate::record::{PlanPoint, PointRecord, SampleRow};
+use crate::stats;
+
+/// How the measurement of a group ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ending {
+    /// Every effect's interval is narrower than the margin.
+    Precision,
+    /// The most rounds were taken.
+    Rounds,
+    /// The budget was used up.
+    Budget,
+    /// Nothing in it could be run.
+    Skipped,
+}
+
+impl Ending {
+    /// The name used in end.json.
+    pub fn name(self) -> &'static str {
+        match self {
+            Ending::Precision => "precision",
+            Ending::Rounds => "rounds",
+            Ending::Budget => "budget",
+            Ending::Skipped => "skipped",
+        }
+    }
+}
+
+/// One arm of one point, ready at the point's length and, isolated, at the long one.
+struct Entry<'d> {
+    point: Arc<str>,
+    arm: Arm,
+    nodes: u32,
+    short: Box<dyn Prepared + 'd>,
+    long: Option<Box<dyn Prepared + 'd>>,
+    /// Durations by round; `None` where a flag left the sample out.
+    durations: Vec<Option<f64>>,
+}
+
+/// Measures one group; what it finds goes to `sink` as it comes.
+///
+/// # Errors
+/// A fault of the device, an interruption, or an error of the sink. A point that this device
+/// cannot run is a skipped record, not an error.
+pub fn measure_group(
+    device: &dyn Device,
+    plan: &Plan,
+    points: &[PlanPoint],
+    sink: &mut dyn Sink,
+) -> Result<Ending> {
+    let began = device.now();
+    let calibrated = match calibrate(device, &points[0].chain) {
+        Ok(calibrated) => calibrated,
+        Err(error) if error.kind() == Kind::Unsupported => {
+            skip_all(points, &error, sink)?;
+            return Ok(Ending::Skipped);
+        }
+        Err(error) => return Err(error),
+    };
+    let mut entries = prepare_all(device, plan, points, &calibrated, sink)?;
+    if entries.is_empty() {
+        return Ok(Ending::Skipped);
+    }
+    warm_up(device, plan, points[0].group, &mut entries)?;
+    Rounds { device, plan, group: points[0].group, began, sink }.run(&mut entries)
+}
+
+fn skip_all(points: &[PlanPoint], error: &Error, sink: &mut dyn Sink) -> Result<()> {
+    let nothing = Calibrated { chain: points[0].chain, body_ns: None, preamble_ns: None };
+    for point in points {
+        for &arm in &point.arms {
+            let skipped = Some(error.to_string().replace('\n', ";"));
+            sink.point(PointRecord { skipped, ..record(point, arm, &nothing) })?;
+        }
+    }
+    Ok(())
+}
+
+fn record(point: &PlanPoint, arm: Arm, calibrated: &Calibrated) -> PointRecord {
+    let trigger = point.trigger.or(arm.fixed_trigger());
+    let chain = calibrated.chain;
+    PointRecord {
+        point: point.point.clone(),
+        group: point.group,
+        arm,
+        trigger,
+        chain: trigger.map_or(chain, |trigger| chain.with_trigger(trigger)),
+        body_ns: calibrated.body_ns,
+        preamble_ns: calibrated.preamble_ns,
+        proof: Proof::default(),
+        verification: Verification::default(),
+        stamps: None,
+        skipped: None,
+    }
+}
+
+fn prepare_all<'d>(
+    device: &'d dyn Device,
+    plan: &Plan,
+    points: &[PlanPoint],
+    calibrated: &Calibrated,
+    sink: &mut dyn Sink,
+) -> Result<Vec<Entry<'d>>> {
+    let total = points.iter().map(|point| point.arms.len()).sum::<usize>() as f64;
+    let mut entries = Vec::new();
+    let mut seen = 0.0;
+    for point in points {
+        for &arm in &point.arms {
+            sink.progress("preparing", seen / total);
+            seen += 1.0;
+            let record = record(point, arm, calibrated);
+            let (record, entry) = prepare(device, plan, record)?;
+            sink.point(record)?;
+            entries.extend(entry);
+        }
+    }
+    Ok(entries)
+}
+
+/// Prepares, verifies and stamps one arm. A wrong result is recorded and not timed.
+fn prepare<'d>(
+    device: &'d dyn Device,
+    plan: &Plan,
+    mut record: PointRecord,
+) -> Result<(PointRecord, Option<Entry<'d>>)> {
+    let named = |error: Error| error.at(&format!("{} {}", record.point, record.arm));
+    let mut short = match device.prepare(&record.chain, record.arm) {
+        Ok(prepared) => prepared,
+        Err(error) if error.kind() == Kind::Unsupported => {
+            record.skipped = Some(error.to_string().replace('\n', ";"));
+            return Ok((record, None));
+        }
+        Err(error) => return Err(named(error)),
+    };
+    record.proof = short.proof().clone();
+    record.verification = short.verify().map_err(named)?;
+    if record.verification.mismatches > 0 {
+        return Ok((record, None));
+    }
+    let stamps = short.stamps(plan.stopping.stamp_repetitions).map_err(named)?;
+    record.stamps = stamps.map(|stamps| stamps.reduce());
+    let long_nodes = record.chain.nodes.saturating_mul(LONG_FACTOR);
+    let long = match record.chain.mode {
+        Mode::Isolated if plan.stopping.long_rounds > 0 => {
+            // A long chain that does not fit leaves the marginal period blank.
+            match device.prepare(&record.chain.with_nodes(long_nodes), record.arm) {
+                Ok(prepared) => Some(prepared),
+                Err(error) if error.kind() == Kind::Unsupported => None,
+                Err(error) => return Err(named(error)),
+            }
+        }
+        _ => None,
+    };
+    let entry = Entry {
+        point: record.point.as_str().into(),
+        arm: record.arm,
+        nodes: record.chain.nodes,
+        short,
+        long,
+        durations: Vec::new(),
+    };
+    Ok((record, Some(entry)))
+}
+
+/// Runs samples and throws them away until clocks and lazy loading have settled.
+fn warm_up(device: &dyn Device, plan: &Plan, group: u32, entries: &mut [Entry]) -> Result<()> {
+    let whole = plan.stopping.warm_up;
+    let time = if group == 0 { whole } else { whole / 10 };
+    let began = device.now();
+    loop {
+        for entry in entries.iter_mut() {
+            entry.short.sample()?;
+            if device.now() - began >= time {
+                return Ok(());
+            }
+        }
+    }
+}
+
+struct Rounds<'a> {
+    device: &'a dyn Device,
+    plan: &'a Plan,
+    group: u32,
+    began: Duration,
+    sink: &'a mut dyn Sink,
+}
+
+impl Rounds<'_> {
+    fn run(mut self, entries: &mut [Entry]) -> Result<Ending> {
+        let stopping = self.plan.stopping;
+        let mut order: Vec<usize> = (0..entries.len()).collect();
+        // One stream a group: a resumed or repeated group is shuffled alike.
+        let mut rng = ChaCha8Rng::seed_from_u64(self.plan.seed ^ u64::from(self.group) << 32);
+        // Every so many rounds one of long chains, so that both see the same drift.
+        let spacing = (stopping.rounds_min / stopping.long_rounds.max(1)).max(1);
+        let mut long_rounds = 0;
+        for round in 0..stopping.rounds_max {
+            order.shuffle(&mut rng);
+            let spent = self.device.now() - self.began;
+            self.sink.progress("measuring", part(round, spent, self.plan));
+            self.round(entries, &order, round, false)?;
+            if round % spacing == 0 && long_rounds < stopping.long_rounds {
+                self.round(entries, &order, long_rounds, true)?;
+                long_rounds += 1;
+            }
+            let spent = self.device.now() - self.began;
+            if round + 1 < stopping.rounds_min {
+                // A budget that ends before the fewest rounds still gives what it can.
+                if spent > stopping.group_budget * 2 {
+                    return Ok(Ending::Budget);
+                }
+                continue;
+            }
+            if precise(entries, self.plan) {
+                return Ok(Ending::Precision);
+            }
+            if spent > stopping.group_budget {
+                return Ok(Ending::Budget);
+            }
+        }
+        Ok(Ending::Rounds)
+    }
+
+    fn round(&mut self, entries: &mut [Entry], order: &[usize], round: u32, long: bool) -> Result<()> {
+        let before = self.device.health();
+        for (place, &index) in order.iter().enumerate() {
+            let entry = &mut entries[index];
+            let (prepared, nodes) = match long {
+                false => (&mut entry.short, entry.nodes),
+                true => match &mut entry.long {
+                    Some(prepared) => (prepared, entry.nodes * LONG_FACTOR),
+                    None => continue,
+                },
+            };
+            let named = |error: Error| error.at(&format!("{} {}", entry.point, entry.arm));
+            let sample = prepared.sample().map_err(named)?;
+            let excluded = sample.flags.iter().any(|flag| flag.excludes());
+            if !long {
+                entry.durations.push((!excluded).then_some(sample.duration_ns));
+            }
+            let mut flags = sample.flags;
+            flags.extend(health_flags(&before));
+            let row = SampleRow {
+                point: entry.point.clone(),
+                arm: entry.arm,
+                nodes,
+                round,
+                order: place as u32,
+                duration_ns: sample.duration_ns,
+                sm_mhz: before.sm_mhz,
+                flags,
+            };
+            self.sink.sample(row)?;
+        }
+        Ok(())
+    }
+}
+
+fn part(round: u32, spent: Duration, plan: &Plan) -> f64 {
+    let stopping = &plan.stopping;
+    let by_round = f64::from(round) / (1.5 * f64::from(stopping.rounds_min));
+    by_round.max(spent.as_secs_f64() / stopping.group_budget.as_secs_f64()).min(1.0)
+}
+
+/// Flags that the state of the device before a round puts on its samples.
+fn health_flags(before: &Health) -> Vec<Flag> {
+    let mut flags = Vec::new();
+    if !before.throttle.is_empty() {
+        flags.push(Flag::Throttled);
+    }
+    if before.other_processes.is_some_and(|others| others > 0) {
+        flags.push(Flag::CoTenant);
+    }
+    flags
+}
+
+/// Whether every effect's interval is half as wide as the margin, or less.
+fn precise(entries: &[Entry], plan: &Plan) -> bool {
+    entries.iter().all(|entry| {
+        let Some(baseline) = entry.arm.baseline() else { return true };
+        let Some(base) = entries.iter().find(|other| other.arm == baseline) else { return true };
+        let hops = f64::from(entry.nodes - 1);
+        let pairs = base.durations.iter().zip(&entry.durations);
+        let effects: Vec<f64> =
+            pairs.filter_map(|(b, a)| Some(((*b)? - (*a)?) / hops)).collect();
+        let base: Vec<f64> = base.durations.iter().flatten().copied().collect();
+        let Some(period) = stats::median(&base).map(|ns| ns / f64::from(entry.nodes)) else {
+            return false;
+        };
+        let margin_ns = (plan.stopping.margin_us * 1e3).max(plan.stopping.margin_ratio * period);
+        let estimate = stats::estimate_median(&effects, stats::CONFIDENCE);
+        let interval = estimate.and_then(|estimate| estimate.interval);
+        interval.is_some_and(|interval| interval.hi - interval.lo <= margin_ns)
+    })
+}

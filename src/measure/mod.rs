@@ -1,0 +1,31 @@
+//! The protocol: calibrate the work, prepare and verify every arm, warm up, then sample all arms in
+//! shuffled rounds. Knows devices and records; nothing of files, charts or terminals.
+
+mod calibrate;
+mod group;
+mod plan;
+
+pub use calibrate::{Calibrated, calibrate};
+pub use group::{Ending, measure_group};
+pub use plan::{LONG_FACTOR, Plan, Stopping};
+
+use crate::error::Result;
+use crate::record::{PointRecord, SampleRow};
+
+/// Where a measurement reports to, as it goes.
+pub trait Sink {
+    /// A point × arm is prepared, verified and stamped, or skipped.
+    ///
+    /// # Errors
+    /// Those of writing it.
+    fn point(&mut self, record: PointRecord) -> Result<()>;
+
+    /// A sample was taken.
+    ///
+    /// # Errors
+    /// Those of writing it.
+    fn sample(&mut self, row: SampleRow) -> Result<()>;
+
+    /// Between rounds only: what is being done, and how much of the group is done (0 to 1).
+    fn progress(&mut self, what: &str, part: f64);
+}

@@ -1,0 +1,60 @@
+//! Where a run goes: a directory that nothing else is in, made for it or given empty.
+
+use std::fs;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+
+use jiff::Timestamp;
+
+use crate::error::{Error, Result};
+
+/// Where runs go when `--out` does not say.
+pub(super) const RESULTS: &str = "results";
+
+/// Takes the directory that `--out` names; tells whether it was made.
+pub(super) fn claim(path: &Path) -> Result<(PathBuf, bool)> {
+    let taken = |cause: &str| {
+        Error::usage(format!("use --out {}", path.display()), cause).remedy(format!(
+            "choose another directory, or continue that run with --resume {}",
+            path.display()
+        ))
+    };
+    match fs::read_dir(path) {
+        Ok(mut entries) => match entries.next() {
+            None => Ok((path.to_owned(), false)),
+            Some(_) => Err(taken("it exists and is not empty")),
+        },
+        Err(error) if error.kind() == ErrorKind::NotFound => {
+            fs::create_dir_all(path).map_err(|error| create_error(path, &error))?;
+            Ok((path.to_owned(), true))
+        }
+        Err(error) if error.kind() == ErrorKind::NotADirectory && path.exists() => {
+            Err(Error::usage(format!("use --out {}", path.display()), "it is a file")
+                .remedy("choose another directory"))
+        }
+        Err(error) => Err(create_error(path, &error)),
+    }
+}
+
+/// Makes `<results>/<utc>-<what>`, or the first free of `-2`, `-3` …
+pub(super) fn fresh(results: &Path, what: &str, now: Timestamp) -> Result<PathBuf> {
+    fs::create_dir_all(results).map_err(|error| create_error(results, &error))?;
+    let name = format!("{}-{what}", now.strftime("%Y%m%dT%H%M%SZ"));
+    for n in 1u32.. {
+        let path = match n {
+            1 => results.join(&name),
+            _ => results.join(format!("{name}-{n}")),
+        };
+        match fs::create_dir(&path) {
+            Ok(()) => return Ok(path),
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
+            Err(error) => return Err(create_error(&path, &error)),
+        }
+    }
+    unreachable!("a directory holds fewer than 2^32 entries")
+}
+
+fn create_error(path: &Path, error: &std::io::Error) -> Error {
+    Error::failed(format!("create the run directory {}", path.display()), error)
+        .remedy("choose a directory that you may write to with --out")
+}

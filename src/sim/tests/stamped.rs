@@ -1,0 +1,119 @@
+//! Stamps against the closed form and against the rules that any device keeps.
+
+use super::*;
+use crate::chain::Dependency;
+use crate::sim::stamping;
+use crate::stamps::{Reduced, Stamps};
+
+fn stamps(chain: &Chain, arm: Arm) -> Stamps {
+    let device = SimDevice::h200(1);
+    device.prepare(chain, arm).unwrap().stamps(5).unwrap().unwrap()
+}
+
+#[test]
+fn stamps_are_in_order_and_full_dependencies_never_overlap() {
+    let wide = Chain { shape: Shape { grid_blocks: 3000, ..spin().shape }, ..spin() };
+    let crowded = Chain { shape: Shape { shared_bytes: 120 << 10, ..spin().shape }, ..spin() };
+    for chain in [spin(), fma(), hbm(PreambleKind::PrefetchSmem, 4096), wide, crowded, empty(1)] {
+        let chain = chain.with_nodes(12);
+        for trigger in [AT_ENTRY, at(0, 8), at(5, 8), at(8, 8), Trigger::After, IMPLICIT] {
+            for arm in [
+                Arm::Stream,
+                Arm::GraphFull,
+                Arm::StreamPdl,
+                Arm::GraphPdl,
+                Arm::GraphCompletion,
+                Arm::Flags,
+            ] {
+                let stamps = stamps(&chain.with_trigger(trigger), arm);
+                assert_eq!(stamps.nodes(), 12);
+                for b in &stamps.blocks {
+                    assert!(b.begin_ns <= b.arrive_ns, "{arm} {trigger} {b:?}");
+                    assert!(b.arrive_ns <= b.release_ns, "{arm} {trigger} {b:?}");
+                    assert!(b.release_ns < b.end_ns, "{arm} {trigger} {b:?}");
+                    let triggered = b.begin_ns <= b.trigger_ns && b.trigger_ns <= b.end_ns;
+                    let issues = match arm {
+                        Arm::Stream | Arm::GraphCompletion => false,
+                        Arm::Flags => true,
+                        _ => trigger != IMPLICIT,
+                    };
+                    assert_eq!(triggered, issues, "{arm} {trigger} {b:?}");
+                    assert_eq!(b.trigger_ns.is_nan(), !issues, "{arm} {trigger} {b:?}");
+                    assert!(b.sm < 132);
+                }
+                let hops = (1..12).map(|node| (stamps.node(node - 1), stamps.node(node)));
+                for (primary, secondary) in hops {
+                    let end = primary.iter().map(|b| b.end_ns).fold(0.0, f64::max);
+                    let released = secondary.iter().map(|b| b.release_ns).fold(f64::MAX, f64::min);
+                    let begin = secondary.iter().map(|b| b.begin_ns).fold(f64::MAX, f64::min);
+                    // A sync returns after completion, whatever the trigger.
+                    assert!(released >= end, "{arm} {trigger}: released {released} before {end}");
+                    if arm.dependency() == Dependency::Full {
+                        assert!(begin >= end, "{arm} {trigger}: begun {begin} before {end}");
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn reduced_stamps_agree_with_the_model_and_the_period() {
+    let step = stamping::STEP_NS as f64;
+    let close = |what: &str, found: Option<f64>, wanted: f64| {
+        let found = found.unwrap();
+        assert!((found - wanted).abs() < 2.0 * step, "{what}: {found} for {wanted}");
+    };
+    let hop = profile::Hop::graph(132);
+    let spread_ns = hop.spread_ns(132);
+    let of = |trigger, arm| -> Reduced { stamps(&spin().with_trigger(trigger), arm).reduce() };
+
+    let full = of(IMPLICIT, Arm::GraphFull);
+    close("gap", full.launch_gap_ns, hop.full_gap_ns - spread_ns);
+    close("hop", full.hop_latency_ns, hop.full_gap_ns + 2000.0 - spread_ns / 2.0);
+    close("useful", full.useful_ns, 0.0);
+    close("parked", full.parked_ns, 0.0);
+    close("body", full.body_ns, 4190.0);
+
+    let early = of(at(0, 8), Arm::GraphPdl);
+    close("gap", early.launch_gap_ns, hop.launch_ns - 4190.0 - spread_ns);
+    close("hop", early.hop_latency_ns, hop.release_ns);
+    close("useful", early.useful_ns, 2000.0);
+    close("parked", early.parked_ns, 4660.0 - hop.launch_ns - 2000.0 + spread_ns / 2.0);
+    close("body", early.body_ns, 4190.0);
+
+    let implicit = of(IMPLICIT, Arm::GraphPdl);
+    close("gap", implicit.launch_gap_ns, hop.exit_launch_ns - spread_ns);
+    close("parked", implicit.parked_ns, 0.0);
+
+    for (trigger, arm) in [(IMPLICIT, Arm::Graph), (at(4, 8), Arm::GraphPdl)] {
+        let stamps = stamps(&spin().with_trigger(trigger), arm);
+        let last_end = |node| stamps.node(node).iter().map(|b| b.end_ns).fold(0.0, f64::max);
+        let by_stamps = (last_end(49) - last_end(9)) / 40.0;
+        let by_events = period_ns(&spin().with_trigger(trigger), arm);
+        assert!((by_stamps / by_events - 1.0).abs() < 0.005, "{by_stamps} {by_events}");
+    }
+}
+
+#[test]
+fn calibrating_by_stamps_converges() {
+    // What a caller does who knows nothing of the rates: scale units by the measured body.
+    for kind in [BodyKind::Fma, BodyKind::Spin, BodyKind::Hbm, BodyKind::L2] {
+        let mut chain = chain((PreambleKind::None, 0), (kind, 4096)).with_nodes(16);
+        let mut slope = None::<(f64, f64)>;
+        for _ in 0..8 {
+            let body_ns = stamps(&chain, Arm::GraphFull).reduce().body_ns.unwrap();
+            let units = chain.body.units as f64;
+            let next = match slope {
+                Some((u, ns)) if u != units && ns != body_ns => {
+                    units + (6000.0 - body_ns) * (units - u) / (body_ns - ns)
+                }
+                _ => units * 2.0,
+            };
+            slope = Some((units, body_ns));
+            chain.body.units = next.max(16.0) as u64;
+        }
+        let body_ns = stamps(&chain, Arm::GraphFull).reduce().body_ns.unwrap();
+        assert!((body_ns / 6000.0 - 1.0).abs() < 0.02, "{kind}: {body_ns}");
+    }
+}
