@@ -210,7 +210,7 @@ fn samples(row: &SummaryRow) -> Vec<SampleRow> {
                 _ => vec![],
             };
             SampleRow {
-                point: row.point.clone(),
+                point: row.point.as_str().into(),
                 arm: row.arm,
                 nodes: row.nodes,
                 round,

@@ -189,7 +189,14 @@ fn title(axis: &str, rows: &[&Group], arm: Arm, ctx: &Context) -> String {
         return format!("No speed can be given for {arm} at any {axis}");
     };
     let text = |entry: &(&Group, f64)| value_text(axis, entry.0);
-    let main = if most.1 <= 0.0 {
+    let helps =
+        |group: &Group| group.arm(arm).iter().any(|row| row.verdict == Some(Verdict::Helps));
+    let main = if !rows.iter().any(|group| helps(group)) && most.1 > 0.0 {
+        match finding::best(most.0, arm, ctx) {
+            Some(row) => finding::open(row, arm),
+            None => String::new(),
+        }
+    } else if most.1 <= 0.0 {
         format!("{arm} saves nothing at any {axis}")
     } else if number(most.1) == number(least.1) {
         format!("{arm} at its best trigger saves {} µs a hop whatever the {axis}", number(most.1))

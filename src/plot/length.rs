@@ -254,6 +254,12 @@ fn title(best: &Line, arm: Arm, crossings: &[(String, f64, bool)]) -> String {
         }
     };
     match most {
+        Some(p) if p.value > 0.0 && !best.points.iter().any(|p| p.settled) => format!(
+            "Whether {arm} helps stays open at this precision (largest median: {} µs a hop, with \
+             a body of {} µs){turn}",
+            number(p.value),
+            number(p.body)
+        ),
         Some(p) if p.value > 0.0 => format!(
             "{arm} saves most with a body of {} µs: {} µs a hop{turn}",
             number(p.body),

@@ -347,6 +347,12 @@ fn titles_state_the_finding() {
     for (file, svg) in render(&fixture) {
         assert!(title(&svg).starts_with("SIMULATED"), "{file}");
     }
+    let mut open = default_sweep();
+    open.rows.iter_mut().for_each(|row| row.verdict = Some(Verdict::Inconclusive));
+    for (file, svg) in render(&open) {
+        let says = title(&svg);
+        assert!(!says.contains("saves"), "{file}: {says}");
+    }
     let harm = title(named(&render(&default_sweep()), "gain-g1-hbm-graph.svg"));
     assert!(harm.contains("a trigger at 7/8 makes the chain 1.5"), "{harm}");
     let sweeps = sweeps();
