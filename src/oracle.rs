@@ -195,7 +195,7 @@ mod tests {
             ] {
                 let chain = chain(preamble, body, units);
                 let mut previous: Vec<u64> = (0..3).map(seed_value).collect();
-                let mut wanted = vec![];
+                let mut wanted: Vec<u64> = vec![];
                 for node in 0..4u32 {
                     let row: Vec<u64> = (0..3)
                         .map(|block| {
