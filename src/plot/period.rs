@@ -49,11 +49,7 @@ pub(super) fn chart(group: &Group, ctx: &Context) -> Option<Named> {
     let name = format!("period-{}.svg", group.slug());
     let finding = title(&series, &baselines);
     let mut figure = Figure::new(&finding, &group.label(None), ctx);
-    let mut legend = series::legend(&series);
-    let styled = |arm: Arm| (Key::Line(style::of(arm).stroke), format!("{arm} (baseline)"));
-    legend.extend(baselines.iter().map(|b| styled(b.0)));
-    legend.push((Key::Area(INK, 0.22), "95 % interval".to_owned()));
-    figure.legend(&legend);
+    figure.legend(&legend(&series, &baselines));
 
     let panel = figure.panel(LEFT, RIGHT, 340.0);
     let y = Scale::linear((lo, hi), panel.bottom, panel.top);
@@ -95,6 +91,14 @@ pub(super) fn chart(group: &Group, ctx: &Context) -> Option<Named> {
         spoken.join(" ")
     );
     Some((name.clone(), figure.finish(&name, &desc)))
+}
+
+fn legend(series: &[Series], baselines: &[(Arm, f64)]) -> Vec<(Key, String)> {
+    let mut legend = series::legend(series);
+    let styled = |arm: Arm| (Key::Line(style::of(arm).stroke), format!("{arm} (baseline)"));
+    legend.extend(baselines.iter().map(|b| styled(b.0)));
+    legend.push((Key::Area(INK, 0.22), "95 % interval".to_owned()));
+    legend
 }
 
 /// The shortest period, against the fastest baseline.
