@@ -233,11 +233,14 @@ fn text_fragment(text: &str, at: (f64, f64), font: Font, anchor: Anchor) -> Stri
         Anchor::Upwards => (HPos::Center, FontTransform::Rotate270),
     };
     let weight = if font.bold { FontStyle::Bold } else { FontStyle::Normal };
-    let face = FontDesc::new(FontFamily::SansSerif, font.size * STEPS * FONT_DIVISOR, weight)
-        .transform(transform);
+    let size = font.size * STEPS * FONT_DIVISOR;
+    let face = FontDesc::new(FontFamily::SansSerif, size, weight).transform(transform);
     let style = TextStyle::from(face).color(&font.color).pos(Pos::new(h, VPos::Center));
     let clean = clean(text);
-    fragment(|area| area.draw(&Text::new(clean.as_str(), grid(at), style)))
+    let text = fragment(|area| area.draw(&Text::new(clean.as_str(), grid(at), style)));
+    // The backend's division leaves 120.00000000000001 where 120 was meant.
+    let attribute = |size: f64| format!(" font-size=\"{size}\"");
+    text.replacen(&attribute(size / FONT_DIVISOR), &attribute(font.size * STEPS), 1)
 }
 
 /// Text without the characters that XML cannot hold, however they are escaped.

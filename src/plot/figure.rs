@@ -22,6 +22,8 @@ pub(super) enum Key {
     Line(Stroke),
     /// A marker; filled or hollow.
     Mark(Marker, RGBColor, bool),
+    /// A ring around a value.
+    Ring,
     /// A tinted area, with its opacity.
     Area(RGBColor, f64),
 }
@@ -72,7 +74,7 @@ impl<'a> Figure<'a> {
     pub(super) fn legend(&mut self, entries: &[(Key, String)]) {
         let mut x = MARGIN;
         for (key, text) in entries {
-            let key_width = if matches!(key, Key::Mark(..)) { 14.0 } else { 34.0 };
+            let key_width = if matches!(key, Key::Mark(..) | Key::Ring) { 14.0 } else { 34.0 };
             let lines = layout::wrap(text, SMALL, false, WIDTH - 2.0 * MARGIN - key_width, 1);
             let room = key_width + 5.0 + layout::width(&lines[0], SMALL, false);
             if x > MARGIN && x + room > WIDTH - MARGIN {
@@ -101,6 +103,10 @@ impl<'a> Figure<'a> {
             Key::Mark(marker, color, filled) => {
                 self.canvas.marker(*marker, (middle, y), 5.0, *color, *filled);
             }
+            Key::Ring => {
+                self.canvas.marker(Marker::Circle, (middle, y), 7.5, INK, false);
+                self.canvas.marker(Marker::Circle, (middle, y), 3.0, FAINT, true);
+            }
             Key::Area(color, opacity) => {
                 self.canvas.rect((x, y - 6.0), (x + width, y + 6.0), *color, *opacity);
             }
@@ -116,7 +122,7 @@ impl<'a> Figure<'a> {
 
     /// A vertical axis at the panel's left edge: grid lines, tick labels, and what it measures.
     pub(super) fn y_axis(&mut self, panel: Panel, scale: &Scale, label: &str) {
-        for (value, text) in scale.ticks(((panel.bottom - panel.top) / 42.0) as usize) {
+        for (value, text) in scale.ticks(((panel.bottom - panel.top) / 34.0) as usize) {
             let y = scale.px(value);
             self.canvas.line(&[(panel.left, y), (panel.right, y)], &Stroke::solid(GRID, 1.0));
             self.canvas.text(&text, (panel.left - 7.0, y), Font::new(SMALL, INK), Anchor::End);

@@ -83,10 +83,18 @@ pub(super) fn gain(group: &Group, arm: Arm, ctx: &Context) -> String {
         Some(Verdict::Equivalent) => {
             format!("{arm} changes the chain by less than the margin{}", at(best.trigger))
         }
-        _ => format!("Whether {arm} helps stays open at this precision"),
+        _ => open(best, arm),
     };
     let alone = best.verdict == Some(Verdict::Hurts) && positions <= 1;
     format!("{main}{}{wrong_at}", if alone { "" } else { &but })
+}
+
+/// That nothing is established, and what the medians say without being trusted.
+pub(super) fn open(best: &SummaryRow, arm: Arm) -> String {
+    let median = saved(best).value().filter(|&v| v > 0.0).map_or_else(String::new, |v| {
+        format!(" (largest median: {} µs a hop{})", figure(v), at(best.trigger))
+    });
+    format!("Whether {arm} helps stays open at this precision{median}")
 }
 
 fn helps(row: &SummaryRow, arm: Arm) -> String {

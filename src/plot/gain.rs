@@ -2,18 +2,18 @@
 //! the primary and how the secondary spends its time before the sync returns.
 
 use crate::chain::{Arm, Submission};
-use crate::record::{ProofVerdict, SummaryRow};
+use crate::record::{ProofVerdict, SummaryRow, Verdict};
 
 use super::figure::{Figure, Key, Panel};
 use super::finding;
 use super::group::{Group, Shown, baseline, saved};
 use super::scale::{self, Scale, figure as number};
 use super::series::{self, Field, Series};
-use super::style::{FLOOR, HARM, HARM_INK, INK, LIMIT, LIMIT_DASH, Stroke};
+use super::style::{self, FAINT, FLOOR, HARM, HARM_INK, INK, LIMIT, LIMIT_DASH, Marker, Stroke};
 use super::triggers::TriggerAxis;
 use super::{Context, Named, stamped};
 
-const LEFT: f64 = 68.0;
+const LEFT: f64 = 76.0;
 const RIGHT: f64 = 766.0;
 
 /// The chart of one submission of a group; `None` when no arm has an effect to draw.
@@ -24,7 +24,7 @@ pub(super) fn chart(group: &Group, submission: Submission, ctx: &Context) -> Opt
     let finding = finding::gain(group, subject, ctx);
     let base = group.baseline_us(submission);
     let against = base.map(|b| format!(" (period {} µs)", number(b))).unwrap_or_default();
-    let subtitle = format!("baseline {}{against} · {}", baseline(submission), group.label());
+    let subtitle = format!("baseline {}{against} · {}", baseline(submission), group.label(None));
     let mut figure = Figure::new(&finding, &subtitle, ctx);
     let triggers: Vec<_> =
         series.iter().flat_map(|s| s.rows.iter().map(|row| row.trigger)).collect();
@@ -32,23 +32,31 @@ pub(super) fn chart(group: &Group, submission: Submission, ctx: &Context) -> Opt
     let floor = scale::drawable(ctx.floors_us.get(&group.id).copied());
     let limit = group.limit_saved_us(submission);
 
+    let best = finding::best(group, subject, ctx).filter(|row| row.verdict == Some(Verdict::Helps));
     let mut legend = series::legend(&series);
-    legend.push((Key::Area(INK, 0.22), "95 % interval".to_owned()));
+    legend.push((Key::Area(style::of(subject).stroke.color, 0.3), "95 % interval".to_owned()));
+    if limit.is_some() {
+        let stroke = Stroke { color: LIMIT, width: 1.6, dash: LIMIT_DASH };
+        legend.push((Key::Line(stroke), "limit: period = body".to_owned()));
+    }
     if floor.is_some() {
         legend.push((Key::Area(FLOOR, 0.6), "A/A noise floor".to_owned()));
+    }
+    if best.is_some() {
+        legend.push((Key::Ring, "named in the title".to_owned()));
     }
     figure.legend(&legend);
 
     let slowed = series.iter().find(|s| s.arm == subject).filter(|s| stamped::any(&s.rows));
     let panel = figure.panel(LEFT, RIGHT, 300.0);
-    upper(&mut figure, panel, &axis, &series, Marks { floor, limit, submission });
+    let least = upper(&mut figure, panel, &axis, &series, Marks { floor, limit, submission, best });
     axis.draw(&mut figure, panel, slowed.is_none());
     if let Some(subject) = slowed {
         stamped::panel(&mut figure, &axis, subject.arm, &subject.rows, (LEFT, RIGHT));
     }
     let last = Panel { bottom: figure.y, ..panel };
     figure.x_label(last, "trigger: segments of the body done when a block issues it");
-    for note in notes(group, &series) {
+    for note in notes(group, &series, least) {
         figure.note(&note);
     }
     let spoken: Vec<_> = series.iter().map(|s| finding::spoken(s.arm, &s.rows, saved)).collect();
@@ -78,16 +86,41 @@ fn subject(series: &[Series]) -> Option<Arm> {
     programmatic.or(effect).or(arms.first()).copied()
 }
 
-struct Marks {
+struct Marks<'a> {
     floor: Option<f64>,
     limit: Option<f64>,
     submission: Submission,
+    best: Option<&'a SummaryRow>,
 }
 
-fn upper(figure: &mut Figure, panel: Panel, axis: &TriggerAxis, series: &[Series], marks: Marks) {
+/// A ring around the value that the title names.
+fn ring(figure: &mut Figure, field: &Field, series: &[Series], best: &SummaryRow) {
+    let Some(i) = series.iter().position(|s| s.arm == best.arm) else { return };
+    let Some(value) = saved(best).value() else { return };
+    let (x, y) = (series::place(field, series, i, best), field.y.px(value));
+    let outline: Vec<_> = Marker::Circle
+        .outline()
+        .into_iter()
+        .map(|(dx, dy)| (x + 10.0 * dx, y + 10.0 * dy))
+        .collect();
+    let closed: Vec<_> = outline.iter().copied().chain(outline.first().copied()).collect();
+    figure.canvas.line(&closed, &Stroke::solid(INK, 1.4));
+}
+
+/// Draws the savings and returns the lowest value of the axis.
+fn upper(
+    figure: &mut Figure,
+    panel: Panel,
+    axis: &TriggerAxis,
+    series: &[Series],
+    marks: Marks,
+) -> f64 {
     let values = series.iter().flat_map(|s| s.rows.iter().flat_map(|row| saved(row).extent()));
     let around_zero = [0.0, marks.floor.unwrap_or(0.0), -marks.floor.unwrap_or(0.0)];
-    let (lo, hi) = scale::span(values.chain(around_zero), 0.06).unwrap_or((-1.0, 1.0));
+    let (lo, hi) = scale::span(values.chain(around_zero), 0.0).unwrap_or((-1.0, 1.0));
+    let (lo, hi) = scale::without_chasm((lo, hi));
+    let pad = 0.06 * (hi - lo);
+    let (lo, hi) = (lo - pad, hi + pad);
     // A limit far above everything measured would flatten it; then it is named at the edge.
     let reach = 1.6 * (hi - lo);
     let limit_drawn = marks.limit.filter(|&l| l < hi + reach && l > lo - reach);
@@ -103,12 +136,13 @@ fn upper(figure: &mut Figure, panel: Panel, axis: &TriggerAxis, series: &[Series
         let (top, bottom) = (y.px(floor.abs()), y.px(-floor.abs()));
         figure.canvas.rect((panel.left, top), (panel.right, bottom), FLOOR, 0.6);
     }
+    axis.walls(figure, panel);
     figure.canvas.line(&[(panel.left, zero), (panel.right, zero)], &Stroke::solid(INK, 1.4));
     let mut labels = vec![(zero, format!("zero: as {}", baseline(marks.submission)), INK)];
     labels.push(((zero + panel.bottom) / 2.0, "harm: slower".to_owned(), HARM_INK));
     if let Some(floor) = marks.floor {
         let text = format!("A/A floor ±{}", number(floor.abs()));
-        labels.push((y.px(floor.abs()), text, super::style::FAINT));
+        labels.push((y.px(floor.abs()), text, FAINT));
     }
     if let Some(limit) = marks.limit {
         let (at, text) = match limit_drawn {
@@ -122,14 +156,19 @@ fn upper(figure: &mut Figure, panel: Panel, axis: &TriggerAxis, series: &[Series
         }
         labels.push((at, text, LIMIT));
     }
-    series::draw(figure, &Field { panel, axis, y: &y }, series);
+    let field = Field { panel, axis, y: &y };
+    series::draw(figure, &field, series);
+    if let Some(best) = marks.best {
+        ring(figure, &field, series, best);
+    }
     figure.frame(panel);
     figure.margin_labels(panel, &labels);
+    y.range().0
 }
 
 /// Remarks that a reader must not miss.
-fn notes(group: &Group, series: &[Series]) -> Vec<String> {
-    let mut notes = Vec::new();
+fn notes(group: &Group, series: &[Series], least: f64) -> Vec<String> {
+    let mut notes: Vec<_> = series.iter().filter_map(|s| series::below(s, least)).collect();
     for s in series {
         let inactive: Vec<_> = s
             .rows

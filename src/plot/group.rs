@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::chain::{Arm, BodyKind, Chain, PreambleKind, Submission, Target, Trigger};
+use crate::chain::{Arm, Chain, PreambleKind, Submission, Target, Trigger};
 use crate::record::{SummaryRow, Verdict};
 
 use super::Context;
@@ -131,27 +131,34 @@ impl<'a> Group<'a> {
         drawable(Some((baseline - limit) * f64::from(self.chain.nodes) / f64::from(hops)))
     }
 
-    /// What was run, for subtitles.
-    pub(super) fn label(&self) -> String {
+    /// What was run, for subtitles; without `varied`, the axis that a chart varies.
+    pub(super) fn label(&self, varied: Option<&str>) -> String {
         let chain = self.chain;
         let measured = self.rows.iter().find_map(|row| us(row.body_ns));
         let measured = measured.map(|b| format!(" (measured {b:.2} µs)")).unwrap_or_default();
-        let mut parts = vec![
-            format!("body {} {}{measured}", chain.body.kind, body_text(chain)),
-            preamble_text(chain),
-            format!("{} blocks × {} threads", chain.shape.grid_blocks, chain.shape.block_threads),
-        ];
-        if chain.shape.shared_bytes > 0 {
-            parts.push(format!("{} shared a block", bytes(chain.shape.shared_bytes.into())));
+        let shown = |axis: &AxisValue| varied != Some(axis.axis) && axis.telling;
+        let told = axes(chain).into_iter().filter(shown).map(|axis| match axis.axis {
+            "body kind" => format!("body {}", axis.text),
+            "body length" | "body bytes" => format!("body {}{measured}", axis.text),
+            "preamble kind" => format!("preamble {}", axis.text),
+            "preamble length" => format!("preamble {}", axis.text),
+            "trigger by" | "L2" => format!("{} {}", axis.axis, axis.text),
+            "mode" => format!("{} chains", axis.text),
+            _ => format!("{} {}", axis.text, axis.axis),
+        });
+        // Kind and length of one thing read as one.
+        let mut parts: Vec<String> = Vec::new();
+        for part in told {
+            let noun = part.split(' ').next().unwrap_or_default().to_owned();
+            match parts.last_mut() {
+                Some(last) if last.starts_with(&noun) && (noun == "body" || noun == "preamble") => {
+                    last.push_str(&part[noun.len()..]);
+                }
+                _ => parts.push(part),
+            }
         }
-        if chain.shape.cluster_blocks > 1 {
-            parts.push(format!("clusters of {}", chain.shape.cluster_blocks));
-        }
-        parts.push(format!("{} nodes", chain.nodes));
-        parts.push(format!("{} chains", chain.mode));
-        parts.push(format!("L2 {}", chain.l2));
-        parts.push(format!("trigger by {}", chain.trigger_by));
-        parts.join(" · ")
+        // A line breaks between parts, not within one.
+        parts.join("\u{A0}· ").replace(' ', "\u{A0}").replace("·\u{A0}", "· ")
     }
 
     /// A name for files: unique in the run.
@@ -176,13 +183,6 @@ pub(super) fn body_text(chain: &Chain) -> String {
     }
 }
 
-fn preamble_text(chain: &Chain) -> String {
-    match chain.preamble.kind {
-        PreambleKind::None => "no preamble".to_owned(),
-        kind => format!("preamble {kind} {} µs", plain(chain.preamble.target_ns / 1e3)),
-    }
-}
-
 fn bytes(count: u64) -> String {
     let count = count as f64;
     match count {
@@ -201,43 +201,39 @@ pub(super) struct AxisValue {
     pub(super) text: String,
     /// Sorts values of one axis.
     pub(super) rank: f64,
+    /// Whether it has to be said when it does not vary.
+    telling: bool,
 }
 
 /// Where a group stands on every axis; always the same axes in the same order.
 pub(super) fn axes(chain: &Chain) -> Vec<AxisValue> {
-    let of = |axis, text: String, rank: f64| AxisValue { axis, text, rank };
+    let of = |axis, text: String, rank: f64| AxisValue { axis, text, rank, telling: true };
     let number = |axis, value: f64| of(axis, plain(value), value);
-    let (bytes_flag, body) = match chain.body.target {
-        Target::Ns(ns) => (false, ns),
-        Target::Bytes(count) => (true, count as f64),
+    let body_axis = match chain.body.target {
+        Target::Ns(ns) => of("body length", body_text(chain), ns),
+        Target::Bytes(count) => of("body bytes", body_text(chain), count as f64),
     };
-    let kind = |k: BodyKind| {
-        [BodyKind::Fma, BodyKind::Hbm, BodyKind::L2, BodyKind::Spin]
-            .iter()
-            .position(|&other| other == k)
-            .unwrap_or(0) as f64
-    };
+    let preamble = chain.preamble;
+    let preamble_us = format!("{} µs", plain(preamble.target_ns / 1e3));
+    let idle = preamble.kind == PreambleKind::None;
+    let shape = chain.shape;
+    let (shared, cluster) = (f64::from(shape.shared_bytes), f64::from(shape.cluster_blocks));
     vec![
-        of("body kind", chain.body.kind.to_string(), kind(chain.body.kind)),
-        of(if bytes_flag { "body bytes" } else { "body length" }, body_text(chain), body),
-        of("preamble kind", chain.preamble.kind.to_string(), 0.0),
-        of(
-            "preamble length",
-            format!("{} µs", plain(chain.preamble.target_ns / 1e3)),
-            chain.preamble.target_ns,
-        ),
-        number("blocks", chain.shape.grid_blocks.into()),
-        number("threads a block", chain.shape.block_threads.into()),
-        of(
-            "shared bytes a block",
-            bytes(chain.shape.shared_bytes.into()),
-            chain.shape.shared_bytes.into(),
-        ),
-        number("blocks a cluster", chain.shape.cluster_blocks.into()),
+        of("body kind", chain.body.kind.to_string(), 0.0),
+        body_axis,
+        of("preamble kind", preamble.kind.to_string(), 0.0),
+        AxisValue { telling: !idle, ..of("preamble length", preamble_us, preamble.target_ns) },
+        number("blocks", shape.grid_blocks.into()),
+        number("threads a block", shape.block_threads.into()),
+        AxisValue {
+            telling: shared > 0.0,
+            ..of("shared a block", bytes(shape.shared_bytes.into()), shared)
+        },
+        AxisValue { telling: cluster > 1.0, ..number("blocks a cluster", cluster) },
         number("nodes", chain.nodes.into()),
-        of("trigger by", chain.trigger_by.to_string(), 0.0),
-        of("L2", chain.l2.to_string(), 0.0),
         of("mode", chain.mode.to_string(), 0.0),
+        of("L2", chain.l2.to_string(), 0.0),
+        of("trigger by", chain.trigger_by.to_string(), 0.0),
     ]
 }
 

@@ -1,7 +1,5 @@
 //! Time saved a hop over trigger and one other axis.
 
-use std::collections::BTreeMap;
-
 use plotters::style::RGBColor;
 
 use crate::chain::{Arm, Trigger};
@@ -32,8 +30,8 @@ pub(super) fn chart(axis: &str, family: &[&Group], arm: Arm, ctx: &Context) -> O
     let rows: Vec<_> = family.iter().filter(|g| !g.arm(arm).is_empty()).copied().collect();
     let cells: Vec<Vec<Cell>> =
         rows.iter().map(|group| triggers.iter().map(|&t| cell(group, arm, t)).collect()).collect();
-    let most = cells.iter().flatten().filter_map(|c| c.value).map(f64::abs).fold(0.0, f64::max);
-    if triggers.len() < 2 || rows.len() < 2 || most == 0.0 {
+    let most = most(cells.iter().flatten().filter_map(|c| c.value));
+    if triggers.len() < 2 || rows.len() < 2 || most.0 == 0.0 {
         return None;
     }
     let slug = axis.to_lowercase().replace(' ', "-");
@@ -57,7 +55,7 @@ pub(super) fn chart(axis: &str, family: &[&Group], arm: Arm, ctx: &Context) -> O
             let x = panel.left + cell_width * column as f64;
             let anchor = if upwards { Anchor::Upwards } else { Anchor::Middle };
             let bounds = Panel { left: x, right: x + cell_width, top, bottom: top + cell_height };
-            draw_cell(&mut figure, bounds, cell, most, size, anchor);
+            draw_cell(&mut figure, bounds, cell, most.0, size, anchor);
         }
         let at = (panel.left - 7.0, top + cell_height / 2.0);
         let text = &layout::wrap(&names[row], SMALL, false, left - 40.0, 1)[0];
@@ -137,22 +135,35 @@ fn trigger_labels(figure: &mut Figure, panel: Panel, triggers: &[Trigger], cell_
     figure.y += height + 4.0;
 }
 
+/// The magnitude that gets the full colour, and whether larger ones exist: a few very large
+/// values must not wash out the rest.
+fn most(values: impl Iterator<Item = f64>) -> (f64, bool) {
+    let mut sorted: Vec<f64> = values.map(f64::abs).collect();
+    sorted.sort_by(f64::total_cmp);
+    let largest = sorted.last().copied().unwrap_or(0.0);
+    let middle = sorted.get(sorted.len() / 2).copied().unwrap_or(0.0);
+    if middle > 0.0 && largest > 4.0 * middle { (3.0 * middle, true) } else { (largest, false) }
+}
+
 /// The colours and what they mean.
-fn key(figure: &mut Figure, most: f64) {
+fn key(figure: &mut Figure, (most, clipped): (f64, bool)) {
     let (left, right, y) = (300.0, 600.0, figure.y + 6.0);
     let steps = 60;
     let step = (right - left) / f64::from(steps);
     for i in 0..steps {
         let part = 2.0 * (f64::from(i) + 0.5) / f64::from(steps) - 1.0;
         let x = left + step * f64::from(i);
-        figure.canvas.rect((x, y), (x + step, y + 12.0), diverging(part), 1.0);
+        // A little wider than its step, so that no seam shows.
+        let end = (x + 1.5 * step).min(right);
+        figure.canvas.rect((x, y), (end, y + 12.0), diverging(part), 1.0);
     }
     let frame = [(left, y), (right, y), (right, y + 12.0), (left, y + 12.0), (left, y)];
     figure.canvas.line(&frame, &Stroke::solid(INK, 0.8));
     let font = Font::new(SMALL, INK);
-    let costs = format!("costs {}", signed(-most));
-    figure.canvas.text(&costs, (left - 8.0, y + 6.0), font, Anchor::End);
-    let saves = format!("saves {} µs a hop", signed(most));
+    let (below, above) = if clipped { ("≤ ", "≥ ") } else { ("", "") };
+    let slower = format!("slower {below}{}", signed(-most));
+    figure.canvas.text(&slower, (left - 8.0, y + 6.0), font, Anchor::End);
+    let saves = format!("{above}{} µs a hop saved", signed(most));
     figure.canvas.text(&saves, (right + 8.0, y + 6.0), font, Anchor::Start);
     figure.y += 26.0;
     figure.note("bold: established at 95 % · ~ equivalent or inconclusive · – not measured");
@@ -163,28 +174,51 @@ fn value_text(axis: &str, group: &Group) -> String {
 }
 
 fn subtitle(axis: &str, group: &Group) -> String {
-    format!("over trigger and {axis}; otherwise as: {}", group.label())
+    format!("over trigger and {axis} · {}", group.label(Some(axis)))
 }
 
-/// Where the arm saves most and least.
+/// Where the arm saves most and least at its best trigger, and what a bad trigger costs.
 fn title(axis: &str, rows: &[&Group], arm: Arm, ctx: &Context) -> String {
-    let mut best: BTreeMap<usize, f64> = BTreeMap::new();
-    for (i, group) in rows.iter().enumerate() {
-        let row = finding::best(group, arm, ctx);
-        if let Some(value) = row.and_then(|row| saved(row).value()) {
-            best.insert(i, value);
+    let best: Vec<(&Group, f64)> = rows
+        .iter()
+        .filter_map(|g| Some((*g, saved(finding::best(g, arm, ctx)?).value()?)))
+        .collect();
+    let by_value = |a: &&(&Group, f64), b: &&(&Group, f64)| a.1.total_cmp(&b.1);
+    let (Some(most), Some(least)) = (best.iter().max_by(by_value), best.iter().min_by(by_value))
+    else {
+        return format!("No speed can be given for {arm} at any {axis}");
+    };
+    let text = |entry: &(&Group, f64)| value_text(axis, entry.0);
+    let helps =
+        |group: &Group| group.arm(arm).iter().any(|row| row.verdict == Some(Verdict::Helps));
+    let main = if !rows.iter().any(|group| helps(group)) && most.1 > 0.0 {
+        match finding::best(most.0, arm, ctx) {
+            Some(row) => finding::open(row, arm),
+            None => String::new(),
         }
-    }
-    let by_value = |a: &(&usize, &f64), b: &(&usize, &f64)| a.1.total_cmp(b.1);
-    let (most, least) = (best.iter().max_by(by_value), best.iter().min_by(by_value));
-    match (most, least) {
-        (Some((i, most)), Some((j, least))) if i != j => format!(
+    } else if most.1 <= 0.0 {
+        format!("{arm} saves nothing at any {axis}")
+    } else if number(most.1) == number(least.1) {
+        format!("{arm} at its best trigger saves {} µs a hop whatever the {axis}", number(most.1))
+    } else {
+        format!(
             "{arm} at its best trigger saves {} µs a hop with {axis} {} and {} with {}",
-            number(*most),
-            value_text(axis, rows[*i]),
-            number(*least),
-            value_text(axis, rows[*j])
-        ),
-        _ => format!("{arm}: only one {axis} was measured"),
-    }
+            number(most.1),
+            text(most),
+            number(least.1),
+            text(least)
+        )
+    };
+    let hurting = |g: &&Group| {
+        let group = *g;
+        let hurts = group.arm(arm).into_iter().filter(|r| r.verdict == Some(Verdict::Hurts));
+        hurts
+            .filter_map(|r| Some((value_text(axis, group), r.trigger, saved(r).value()?)))
+            .min_by(|a, b| a.2.total_cmp(&b.2))
+    };
+    let worst = rows.iter().filter_map(hurting).min_by(|a, b| a.2.total_cmp(&b.2));
+    let but = worst.map_or_else(String::new, |(value, trigger, us)| {
+        format!("; it costs {} with {value}{}", number(-us), finding::at(trigger))
+    });
+    format!("{main}{but}")
 }

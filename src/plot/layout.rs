@@ -9,11 +9,10 @@ pub(super) fn width(text: &str, size: f64, bold: bool) -> f64 {
 /// Advance of one character in em, for the widest of the faces that browsers pick.
 fn advance(c: char) -> f64 {
     match c {
-        'i' | 'j' | 'l' | '\'' | '|' => 0.28,
-        ' ' | '.' | ',' | ':' | ';' | 'I' | '/' | 'f' | 't' | '(' | ')' | '[' | ']' | '-' | '·' => {
-            0.40
-        }
-        'r' => 0.42,
+        'i' | 'j' | 'l' | '\'' => 0.28,
+        ' ' | '\u{A0}' | '.' | ',' | ':' | ';' | 'I' | '/' | 'f' | '|' | '-' | '·' => 0.37,
+        't' | 'r' | '(' | ')' | '[' | ']' => 0.42,
+        'c' | 's' => 0.56,
         'm' | 'w' | 'M' | 'W' | '@' | '%' => 0.98,
         'A'..='Z' => 0.74,
         c if c.is_ascii() => 0.63,
@@ -23,12 +22,12 @@ fn advance(c: char) -> f64 {
     }
 }
 
-/// `text` broken at spaces into at most `most` lines no wider than `room`; what does not fit ends
+/// `text` broken at spaces (never at no-break spaces) into at most `most` lines no wider than `room`; what does not fit ends
 /// in an ellipsis.
 pub(super) fn wrap(text: &str, size: f64, bold: bool, room: f64, most: usize) -> Vec<String> {
     let fits = |line: &str| width(line, size, bold) <= room;
     let mut lines = vec![String::new()];
-    for word in text.split_whitespace() {
+    for word in text.split([' ', '\t', '\n', '\r']).filter(|word| !word.is_empty()) {
         let line = lines.last_mut().expect("there is always a line");
         let longer = if line.is_empty() { word.to_owned() } else { format!("{line} {word}") };
         if fits(&longer) || line.is_empty() {

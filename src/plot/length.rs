@@ -13,7 +13,7 @@ use super::scale::{self, Scale, figure as number, us};
 use super::style::{self, ArmStyle, FAINT, FLOOR, HARM, HARM_INK, INK, Marker, Stroke};
 use super::{Context, Named, layout};
 
-const LEFT: f64 = 68.0;
+const LEFT: f64 = 76.0;
 const RIGHT: f64 = 766.0;
 
 /// A point of a line: body in µs, saved in µs a hop, interval, and whether an effect is settled.
@@ -43,17 +43,19 @@ pub(super) fn chart(family: &[&Group], arm: Arm, ctx: &Context) -> Option<Named>
         let (lo, hi) = p.interval.unwrap_or((p.value, p.value));
         [lo, p.value, hi]
     });
-    let (lo, hi) = scale::span(extent.chain([0.0]), 0.08)?;
+    let (lo, hi) = scale::without_chasm(scale::span(extent.chain([0.0]), 0.0)?);
+    let pad = 0.08 * (hi - lo);
+    let (lo, hi) = (lo - pad, hi + pad);
     let lo = lo.min(-0.14 * (hi - lo));
 
     let name = format!("body-length-g{}-{arm}.svg", groups[0].id);
     let crossings: Vec<_> = lines.iter().flat_map(crossings).collect();
     let finding = title(best, arm, &crossings);
-    let subtitle = format!("over body length; otherwise as: {}", groups[0].label());
+    let subtitle = format!("over body length · {}", groups[0].label(Some("body length")));
     let mut figure = Figure::new(&finding, &subtitle, ctx);
     let mut legend: Vec<_> =
         lines.iter().map(|line| (Key::Arm(line.style), line.name.clone())).collect();
-    legend.push((Key::Area(INK, 0.22), "95 % interval".to_owned()));
+    legend.push((Key::Area(style::of(arm).stroke.color, 0.3), "95 % interval".to_owned()));
     if !crossings.is_empty() {
         let ring = Key::Mark(Marker::Circle, HARM_INK, false);
         legend.push((ring, "crossover, µs of body (~ not established)".to_owned()));
@@ -92,6 +94,9 @@ pub(super) fn chart(family: &[&Group], arm: Arm, ctx: &Context) -> Option<Named>
     }
     figure.y += 22.0;
     figure.x_label(panel, "body, measured: µs (logarithmic)");
+    for note in lines.iter().filter_map(|line| below(line, y.range().0)) {
+        figure.note(&note);
+    }
     let desc = format!(
         "{finding}. Microseconds saved a hop by {arm} against the length of the body in \
          microseconds. {}",
@@ -181,20 +186,37 @@ fn draw(figure: &mut Figure, line: &Line, x: &Scale, y: &Scale) {
     let Line { name, style, points } = line;
     let color = style.stroke.color;
     figure.canvas.open("series", name);
-    if points.len() > 1 && points.iter().all(|p| p.interval.is_some()) {
+    let least = y.range().0;
+    let shown = |p: &Point| p.interval.filter(|interval| interval.0 >= least);
+    for run in points.split(|p| shown(p).is_none()).filter(|run| run.len() > 1) {
         let edge = |pick: fn((f64, f64)) -> f64| {
-            points.iter().filter_map(move |p| p.interval.map(|i| (x.px(p.body), y.px(pick(i)))))
+            run.iter().filter_map(move |p| p.interval.map(|i| (x.px(p.body), y.px(pick(i)))))
         };
-        let below: Vec<_> = edge(|i| i.0).collect();
-        let outline: Vec<_> = edge(|i| i.1).chain(below.into_iter().rev()).collect();
+        let under: Vec<_> = edge(|i| i.0).collect();
+        let outline: Vec<_> = edge(|i| i.1).chain(under.into_iter().rev()).collect();
         figure.canvas.polygon(&outline, color, 0.18);
     }
-    let path: Vec<_> = points.iter().map(|p| (x.px(p.body), y.px(p.value))).collect();
-    figure.canvas.line(&path, &style.stroke);
-    for (at, point) in path.into_iter().zip(points) {
+    let path: Vec<_> = points.iter().map(|p| (x.px(p.body), p.value)).collect();
+    for piece in scale::above(&path, least) {
+        let piece: Vec<_> = piece.into_iter().map(|(px, value)| (px, y.px(value))).collect();
+        figure.canvas.line(&piece, &style.stroke);
+    }
+    for point in points.iter().filter(|p| p.value >= least) {
+        let at = (x.px(point.body), y.px(point.value));
         figure.canvas.marker(style.marker, at, 4.5, color, point.settled);
     }
     figure.canvas.close();
+}
+
+/// The points of a line that lie below `least`, in words.
+fn below(line: &Line, least: f64) -> Option<String> {
+    let words: Vec<_> = line
+        .points
+        .iter()
+        .filter(|p| p.value < least)
+        .map(|p| format!("{} at {} µs", number(p.value), number(p.body)))
+        .collect();
+    (!words.is_empty()).then(|| format!("Below the axis, {}: {}.", line.name, words.join(", ")))
 }
 
 fn mark_crossings(
@@ -232,6 +254,12 @@ fn title(best: &Line, arm: Arm, crossings: &[(String, f64, bool)]) -> String {
         }
     };
     match most {
+        Some(p) if p.value > 0.0 && !best.points.iter().any(|p| p.settled) => format!(
+            "Whether {arm} helps stays open at this precision (largest median: {} µs a hop, with \
+             a body of {} µs){turn}",
+            number(p.value),
+            number(p.body)
+        ),
         Some(p) if p.value > 0.0 => format!(
             "{arm} saves most with a body of {} µs: {} µs a hop{turn}",
             number(p.body),

@@ -24,6 +24,8 @@ mod triggers;
 #[cfg(test)]
 mod fixture;
 #[cfg(test)]
+mod spoiled;
+#[cfg(test)]
 mod tests;
 
 use std::collections::BTreeMap;

@@ -12,7 +12,7 @@ use super::style::{self, INK, LIMIT, LIMIT_DASH, Stroke};
 use super::triggers::TriggerAxis;
 use super::{Context, Named};
 
-const LEFT: f64 = 68.0;
+const LEFT: f64 = 76.0;
 const RIGHT: f64 = 766.0;
 
 /// The chart of a group; `None` without a measured period.
@@ -48,12 +48,8 @@ pub(super) fn chart(group: &Group, ctx: &Context) -> Option<Named> {
 
     let name = format!("period-{}.svg", group.slug());
     let finding = title(&series, &baselines);
-    let mut figure = Figure::new(&finding, &group.label(), ctx);
-    let mut legend = series::legend(&series);
-    let styled = |arm: Arm| (Key::Line(style::of(arm).stroke), format!("{arm} (baseline)"));
-    legend.extend(baselines.iter().map(|b| styled(b.0)));
-    legend.push((Key::Area(INK, 0.22), "95 % interval".to_owned()));
-    figure.legend(&legend);
+    let mut figure = Figure::new(&finding, &group.label(None), ctx);
+    figure.legend(&legend(&series, &baselines));
 
     let panel = figure.panel(LEFT, RIGHT, 340.0);
     let y = Scale::linear((lo, hi), panel.bottom, panel.top);
@@ -66,6 +62,7 @@ pub(super) fn chart(group: &Group, ctx: &Context) -> Option<Named> {
     let triggers: Vec<_> =
         series.iter().flat_map(|s| s.rows.iter().map(|row| row.trigger)).collect();
     let axis = TriggerAxis::new(&triggers, LEFT, RIGHT);
+    axis.walls(&mut figure, panel);
     let mut labels = Vec::new();
     for &(arm, value) in &baselines {
         let stroke = style::of(arm).stroke;
@@ -94,6 +91,14 @@ pub(super) fn chart(group: &Group, ctx: &Context) -> Option<Named> {
         spoken.join(" ")
     );
     Some((name.clone(), figure.finish(&name, &desc)))
+}
+
+fn legend(series: &[Series], baselines: &[(Arm, f64)]) -> Vec<(Key, String)> {
+    let mut legend = series::legend(series);
+    let styled = |arm: Arm| (Key::Line(style::of(arm).stroke), format!("{arm} (baseline)"));
+    legend.extend(baselines.iter().map(|b| styled(b.0)));
+    legend.push((Key::Area(INK, 0.22), "95 % interval".to_owned()));
+    legend
 }
 
 /// The shortest period, against the fastest baseline.

@@ -121,6 +121,35 @@ pub(super) fn span(values: impl IntoIterator<Item = f64>, pad: f64) -> Option<(f
     })
 }
 
+/// A range around zero whose negative part does not flatten the positive one: harm grows with the
+/// body and savings do not. Values below the range have to be told in words.
+pub(super) fn without_chasm((lo, hi): (f64, f64)) -> (f64, f64) {
+    if hi > 0.0 && lo < -4.0 * hi { (-2.0 * hi, hi) } else { (lo, hi) }
+}
+
+/// The pieces of a line (pixels across, values up) that lie at or above `least`, cut where it
+/// crosses.
+pub(super) fn above(line: &[(f64, f64)], least: f64) -> Vec<Vec<(f64, f64)>> {
+    let mut pieces: Vec<Vec<(f64, f64)>> = Vec::new();
+    let mut piece: Vec<(f64, f64)> = Vec::new();
+    for (i, &point) in line.iter().enumerate() {
+        let last = i.checked_sub(1).map(|before| line[before]);
+        let crossing = last.filter(|l| (l.1 < least) != (point.1 < least)).map(|l| {
+            let part = (least - l.1) / (point.1 - l.1);
+            (l.0 + part * (point.0 - l.0), least)
+        });
+        piece.extend(crossing);
+        if point.1 >= least {
+            piece.push(point);
+        } else if !piece.is_empty() {
+            pieces.push(std::mem::take(&mut piece));
+        }
+    }
+    pieces.push(piece);
+    pieces.retain(|piece| piece.len() > 1);
+    pieces
+}
+
 /// A number with a typographic minus, and without the sign of a zero.
 fn signless(text: &str) -> String {
     let zero = text.trim_start_matches('-').chars().all(|c| matches!(c, '0' | '.'));
@@ -128,15 +157,16 @@ fn signless(text: &str) -> String {
     text.replace('-', "\u{2212}")
 }
 
-/// A value in µs as titles and labels show it: two decimals around one, fewer for large ones.
+/// A value in µs as titles and labels show it: two decimals, fewer from 100 and more below 0.1.
 pub(super) fn figure(value: f64) -> String {
     let magnitude = value.abs();
     signless(&match magnitude {
-        m if m >= 1e6 || (m > 0.0 && m < 5e-4) => format!("{value:.1e}"),
-        m if m >= 100.0 => format!("{value:.0}"),
-        m if m >= 10.0 => format!("{value:.1}"),
+        m if m >= 1e6 || (m > 0.0 && m < 5e-5) => format!("{value:.1e}"),
+        m if m >= 1000.0 => format!("{value:.0}"),
+        m if m >= 100.0 => format!("{value:.1}"),
         m if m >= 0.1 || m == 0.0 => format!("{value:.2}"),
-        _ => format!("{value:.3}"),
+        m if m >= 5e-4 => format!("{value:.3}"),
+        _ => format!("{value:.4}"),
     })
 }
 
@@ -197,14 +227,27 @@ mod tests {
     }
 
     #[test]
+    fn lines_are_cut_where_they_leave() {
+        let line = [(0.0, 2.0), (10.0, -2.0), (20.0, -2.0), (30.0, 2.0), (40.0, 3.0)];
+        let expected =
+            [vec![(0.0, 2.0), (7.5, -1.0)], vec![(22.5, -1.0), (30.0, 2.0), (40.0, 3.0)]];
+        assert_eq!(above(&line, -1.0), expected);
+        assert_eq!(above(&line, -5.0), [line.to_vec()]);
+        assert!(above(&line, 5.0).is_empty());
+        assert!(above(&line[..1], -5.0).is_empty());
+    }
+
+    #[test]
     fn numbers_read_like_numbers() {
         let cases = [
             (2.534, "2.53"),
-            (-0.0001, "−1.0e−4"),
+            (-0.0001, "−0.0001"),
+            (2e-6, "2.0e−6"),
             (0.0, "0.00"),
             (-0.0, "0.00"),
             (0.0123, "0.012"),
-            (-12.345, "−12.3"),
+            (-12.345, "−12.35"),
+            (209.52, "209.5"),
             (4190.4, "4190"),
             (3.2e9, "3.2e9"),
         ];

@@ -1,14 +1,17 @@
 //! One arm over triggers: a line with its band along the body, lone marks elsewhere, and a mark
 //! for every point that has no value to show.
 
+use plotters::style::RGBColor;
+
 use crate::chain::{Arm, Trigger};
 use crate::record::{SummaryRow, Verdict};
 
 use super::figure::{Figure, Key, Panel};
+use super::finding::at;
 use super::group::Shown;
-use super::scale::Scale;
+use super::scale::{self, Scale, figure as number};
 use super::style::{self, HARM_INK, INK, Marker, Stroke};
-use super::triggers::TriggerAxis;
+use super::triggers::{SLOT_PX, TriggerAxis};
 
 /// One arm's rows and what is drawn of each.
 pub(super) struct Series<'a> {
@@ -54,7 +57,7 @@ pub(super) fn legend(all: &[Series<'_>]) -> Vec<(Key, String)> {
         entries.push((Key::Mark(Marker::Bar, INK, true), "skipped".to_owned()));
     }
     if any(Shown::Missing) {
-        entries.push((Key::Mark(Marker::Circle, INK, false), "not measured".to_owned()));
+        entries.push((Key::Mark(UNMEASURED, INK, false), "not measured".to_owned()));
     }
     entries
 }
@@ -68,16 +71,43 @@ fn joined(row: &SummaryRow) -> bool {
     matches!(row.trigger, Some(Trigger::Segment { .. } | Trigger::After))
 }
 
+/// The mark, drawn hollow, of a point that was not measured.
+const UNMEASURED: Marker = Marker::Square;
+
+/// Where the mark of a row of the `i`-th series stands: marks without a line share their slot,
+/// and so do marks at the edge that have no value.
+pub(super) fn place(field: &Field, all: &[Series], i: usize, row: &SummaryRow) -> f64 {
+    let x = field.axis.px(row.trigger);
+    let valued = (all[i].value)(row).value().is_some();
+    if joined(row) && valued {
+        return x;
+    }
+    let shares = |series: &Series| {
+        let same = |other: &&SummaryRow| {
+            let other_valued = (series.value)(other).value().is_some();
+            other.trigger == row.trigger && (!joined(row) || !other_valued)
+        };
+        series.rows.iter().copied().any(|other| same(&other))
+    };
+    let before = all[..i].iter().filter(|s| shares(s)).count() as f64;
+    let count = all.iter().filter(|s| shares(s)).count() as f64;
+    let room = if joined(row) { field.axis.least_gap() } else { SLOT_PX };
+    let step = (0.8 * room / count.max(1.0)).min(14.0);
+    x + step * (before - (count - 1.0) / 2.0)
+}
+
 /// Draws all series, bands first and marks last, each in a group that names its arm.
 pub(super) fn draw(figure: &mut Figure, field: &Field, all: &[Series<'_>]) {
     for (i, series) in all.iter().enumerate() {
         figure.canvas.open("arm", &series.arm.to_string());
-        let aside = i as f64 - (all.len() as f64 - 1.0) / 2.0;
+        // What is drawn first is a little larger, so that its rim shows where marks coincide.
+        let size = 1.0 + 0.25 * (all.len() - 1 - i) as f64 / all.len() as f64;
         for run in runs(series) {
             draw_run(figure, field, series.arm, &run);
         }
         for row in &series.rows {
-            draw_mark(figure, field, series, row, aside);
+            let at = place(field, all, i, row);
+            draw_mark(figure, field, series, row, (at, size));
         }
         figure.canvas.close();
     }
@@ -103,27 +133,57 @@ fn runs(series: &Series<'_>) -> Vec<Vec<Point>> {
 fn draw_run(figure: &mut Figure, field: &Field, arm: Arm, run: &[Point]) {
     let stroke = style::of(arm).stroke;
     let x = |point: &Point| field.axis.px(point.2);
-    if run.len() > 1 && run.iter().all(|point| point.1.is_some()) {
+    let least = field.y.range().0;
+    let shown = |p: &Point| p.1.filter(|interval| interval.0 >= least);
+    for part in run.split(|p| shown(p).is_none()).filter(|part| part.len() > 1) {
         let edge = |pick: fn((f64, f64)) -> f64| {
-            run.iter().filter_map(move |p| p.1.map(|i| (x(p), field.y.px(pick(i)))))
+            part.iter().filter_map(move |p| p.1.map(|i| (x(p), field.y.px(pick(i)))))
         };
-        let above = edge(|interval| interval.1);
-        let below: Vec<_> = edge(|interval| interval.0).collect();
-        let outline: Vec<_> = above.chain(below.into_iter().rev()).collect();
+        let under: Vec<_> = edge(|interval| interval.0).collect();
+        let outline: Vec<_> = edge(|interval| interval.1).chain(under.into_iter().rev()).collect();
         figure.canvas.polygon(&outline, stroke.color, 0.22);
     }
-    let line: Vec<_> = run.iter().map(|p| (x(p), field.y.px(p.0))).collect();
-    figure.canvas.line(&line, &stroke);
+    let line: Vec<_> = run.iter().map(|p| (x(p), p.0)).collect();
+    for piece in scale::above(&line, least) {
+        let piece: Vec<_> = piece.into_iter().map(|(px, v)| (px, field.y.px(v))).collect();
+        figure.canvas.line(&piece, &stroke);
+    }
 }
 
-fn draw_mark(figure: &mut Figure, field: &Field, series: &Series, row: &SummaryRow, aside: f64) {
+/// The values of a series that lie below the axis, in words.
+pub(super) fn below(series: &Series, least: f64) -> Option<String> {
+    let words: Vec<_> = series
+        .rows
+        .iter()
+        .filter_map(|row| Some((row, (series.value)(row).value().filter(|&v| v < least)?)))
+        .map(|(row, value)| format!("{}{}", number(value), at(row.trigger)))
+        .collect();
+    (!words.is_empty())
+        .then(|| format!("Below the axis (arrows), {}: {}.", series.arm, words.join(", ")))
+}
+
+/// An arrow at the lower edge: the value lies further down.
+fn arrow(figure: &mut Figure, x: f64, bottom: f64, color: RGBColor) {
+    let stroke = Stroke::solid(color, 2.0);
+    figure.canvas.line(&[(x, bottom - 16.0), (x, bottom - 3.0)], &stroke);
+    let head = [(x - 4.0, bottom - 8.0), (x, bottom - 3.0), (x + 4.0, bottom - 8.0)];
+    figure.canvas.line(&head, &stroke);
+}
+
+fn draw_mark(
+    figure: &mut Figure,
+    field: &Field,
+    series: &Series,
+    row: &SummaryRow,
+    (x, size): (f64, f64),
+) {
     let looks = style::of(series.arm);
     let color = looks.stroke.color;
-    let gap = field.axis.least_gap();
-    let radius = (gap * 0.3).clamp(2.0, 5.0);
-    let slot = if joined(row) { 0.0 } else { aside * 14.0 };
-    let x = field.axis.px(row.trigger) + slot;
+    let radius = (field.axis.least_gap() * 0.3).clamp(2.0, 5.0) * size;
     match (series.value)(row) {
+        Shown::Value { at, .. } if at < field.y.range().0 => {
+            arrow(figure, x, field.panel.bottom, color);
+        }
         Shown::Value { at, interval } => {
             if let Some((lo, hi)) = interval {
                 whisker(figure, x, (field.y.px(lo), field.y.px(hi)), radius, color);
@@ -132,25 +192,18 @@ fn draw_mark(figure: &mut Figure, field: &Field, series: &Series, row: &SummaryR
             figure.canvas.marker(looks.marker, (x, field.y.px(at)), radius, color, !hollow);
         }
         failed => {
-            let shift = if joined(row) { aside * (gap * 0.3).min(11.0) } else { slot };
-            let at = (field.axis.px(row.trigger) + shift, field.panel.bottom - 9.0);
+            let at = (x, field.panel.bottom - 9.0);
             match failed {
                 Shown::Wrong => figure.canvas.marker(Marker::Times, at, radius, color, true),
                 Shown::Skipped => figure.canvas.marker(Marker::Bar, at, radius, color, true),
-                _ => figure.canvas.marker(Marker::Circle, at, radius * 0.7, color, false),
+                _ => figure.canvas.marker(UNMEASURED, at, radius * 0.8, color, false),
             }
         }
     }
 }
 
 /// An interval: a bar with ends, where it is taller than the mark that sits on it.
-fn whisker(
-    figure: &mut Figure,
-    x: f64,
-    (lo, hi): (f64, f64),
-    radius: f64,
-    color: plotters::style::RGBColor,
-) {
+fn whisker(figure: &mut Figure, x: f64, (lo, hi): (f64, f64), radius: f64, color: RGBColor) {
     if (lo - hi).abs() < 2.0 * radius {
         return;
     }

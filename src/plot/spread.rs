@@ -7,7 +7,7 @@ use crate::record::{SampleRow, SummaryRow};
 use super::canvas::{Anchor, Font};
 use super::figure::{Figure, Key, Panel, SMALL};
 use super::finding;
-use super::group::{Group, period};
+use super::group::{Group, Shown, period};
 use super::scale::{self, Scale, drawable, figure as number};
 use super::style::{self, FAINT, GRID, INK, Marker, Stroke};
 use super::{Context, Named, layout};
@@ -31,15 +31,14 @@ struct Strip {
 
 /// The chart of a group; `None` without samples.
 pub(super) fn chart(group: &Group, samples: &[SampleRow], ctx: &Context) -> Option<Named> {
-    let strips: Vec<_> = group
-        .arms()
-        .into_iter()
-        .filter_map(|arm| strip(group, row(group, arm, ctx)?, samples))
-        .collect();
+    let rows: Vec<_> = group.arms().into_iter().filter_map(|arm| row(group, arm, ctx)).collect();
+    let (wrong, rows): (Vec<_>, Vec<_>) =
+        rows.into_iter().partition(|row| period(row) == Shown::Wrong);
+    let strips: Vec<_> = rows.into_iter().filter_map(|row| strip(group, row, samples)).collect();
     let range = range(&strips)?;
     let name = format!("samples-{}.svg", group.slug());
     let finding = title(&strips);
-    let mut figure = Figure::new(&finding, &group.label(), ctx);
+    let mut figure = Figure::new(&finding, &group.label(None), ctx);
     let mut legend = vec![
         (Key::Mark(Marker::Circle, INK, true), "one sample".to_owned()),
         (Key::Line(Stroke::solid(INK, 3.0)), "95 % interval of the median".to_owned()),
@@ -53,7 +52,7 @@ pub(super) fn chart(group: &Group, samples: &[SampleRow], ctx: &Context) -> Opti
     }
     figure.legend(&legend);
     let head = figure.y + 8.0;
-    let columns = [(RIGHT + 12.0, "median µs a node, interval"), (16.0, "arm, trigger")];
+    let columns = [(RIGHT + 12.0, "median, µs a node (95 %)"), (16.0, "arm, trigger")];
     for (x, text) in columns {
         figure.canvas.text(text, (x, head), Font::new(SMALL, FAINT), Anchor::Start);
     }
@@ -78,7 +77,12 @@ pub(super) fn chart(group: &Group, samples: &[SampleRow], ctx: &Context) -> Opti
     figure.note(
         "Height within a strip means nothing. Where an arm has several triggers, one is shown.",
     );
-    let spoken: Vec<_> = strips.iter().map(|s| format!("{}: {}.", s.label, summary(s))).collect();
+    if !wrong.is_empty() {
+        let arms: Vec<_> = wrong.iter().map(|row| row.arm.to_string()).collect();
+        figure.note(&format!("Not shown, results were wrong: {}.", arms.join(", ")));
+    }
+    let spoken: Vec<_> =
+        strips.iter().map(|s| format!("{}: {}.", s.label, summary(s).join(", "))).collect();
     let desc = format!("{finding}. Samples around each arm's median. {}", spoken.join(" "));
     Some((name.clone(), figure.finish(&name, &desc)))
 }
@@ -110,7 +114,7 @@ fn strip(group: &Group, row: &SummaryRow, samples: &[SampleRow]) -> Option<Strip
     let median = quantile(&[&plain[..], &flagged[..]].concat(), 0.5)?;
     let around = |values: Vec<f64>| values.into_iter().map(|v| v - median).collect();
     let interval = match period(row) {
-        super::group::Shown::Value { interval: Some((lo, hi)), .. } => {
+        Shown::Value { interval: Some((lo, hi)), .. } => {
             Some((lo * 1e3 - median, hi * 1e3 - median))
         }
         _ => None,
@@ -203,17 +207,21 @@ fn draw(figure: &mut Figure, strip: &Strip, x: &Scale, middle: f64) {
         }
     }
     figure.canvas.marker(style::of(strip.arm).marker, (24.0, middle), 5.0, color, true);
-    let label = &layout::wrap(&strip.label, SMALL, false, LEFT - 44.0, 1)[0];
-    figure.canvas.text(label, (36.0, middle), Font::new(SMALL, INK), Anchor::Start);
-    let lines = layout::wrap(&summary(strip), SMALL, false, super::figure::WIDTH - RIGHT - 24.0, 2);
+    let label = layout::wrap(&strip.label, SMALL, false, LEFT - 44.0, 2);
+    for (i, line) in label.iter().enumerate() {
+        let y = middle + 15.0 * (i as f64 - (label.len() as f64 - 1.0) / 2.0);
+        figure.canvas.text(line, (36.0, y), Font::new(SMALL, INK), Anchor::Start);
+    }
+    let lines = summary(strip);
     for (i, line) in lines.iter().enumerate() {
-        let y = middle + 16.0 * (i as f64 - (lines.len() as f64 - 1.0) / 2.0);
+        let line = &layout::wrap(line, SMALL, false, super::figure::WIDTH - RIGHT - 18.0, 1)[0];
+        let y = middle - 8.0 + 16.0 * i as f64;
         figure.canvas.text(line, (RIGHT + 12.0, y), Font::new(SMALL, INK), Anchor::Start);
     }
 }
 
-/// Median, interval and count of a strip.
-fn summary(strip: &Strip) -> String {
+/// Median and interval of a strip in µs, and its counts: two lines.
+fn summary(strip: &Strip) -> [String; 2] {
     let us = |ns: f64| format!("{:.3}", (strip.median + ns) / 1e3);
     let interval =
         strip.interval.map_or_else(String::new, |(lo, hi)| format!(" ({} to {})", us(lo), us(hi)));
@@ -222,7 +230,7 @@ fn summary(strip: &Strip) -> String {
         n => format!(", {n} left out"),
     };
     let counted = strip.plain.len() + strip.flagged.len();
-    format!("{}{interval} n = {counted}{out}", us(0.0))
+    [format!("{}{interval}", us(0.0)), format!("{counted} samples{out}")]
 }
 
 /// A fixed scatter in −1..1: the fractional parts of multiples of the golden ratio, which fill a

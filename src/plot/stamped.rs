@@ -75,6 +75,7 @@ pub(super) fn panel(
     let lo = if lo > -0.07 * (hi - lo) { 0.0 } else { lo };
     let y = Scale::linear((lo, hi), panel.bottom, panel.top);
     figure.y_axis(panel, &y, "µs a hop");
+    axis.walls(figure, panel);
     let zero = [(left, y.px(0.0)), (right, y.px(0.0))];
     figure.canvas.line(&zero, &Stroke::solid(INK, 1.0));
     for quantity in &QUANTITIES {

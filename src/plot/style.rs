@@ -11,6 +11,8 @@ pub(super) const INK: RGBColor = RGBColor(0x22, 0x22, 0x22);
 pub(super) const FAINT: RGBColor = RGBColor(0x59, 0x59, 0x59);
 /// Grid lines.
 pub(super) const GRID: RGBColor = RGBColor(0xE2, 0xE2, 0xE2);
+/// Lines between the slots of an axis.
+pub(super) const WALL: RGBColor = RGBColor(0xBB, 0xBB, 0xBB);
 /// The band of the noise floor.
 pub(super) const FLOOR: RGBColor = RGBColor(0xB5, 0xB5, 0xB5);
 /// The tint of the region where a chain is slower than its baseline.

@@ -6,13 +6,11 @@ use crate::chain::Trigger;
 use super::canvas::{Anchor, Font};
 use super::figure::{Figure, Panel, SMALL};
 use super::layout;
-use super::style::{GRID, INK, Stroke};
+use super::style::{INK, Stroke, WALL};
 
 /// Room of the slot of each trigger outside the body, CSS pixels.
-const ENTRY_PX: f64 = 84.0;
+pub(super) const SLOT_PX: f64 = 84.0;
 const AFTER_PX: f64 = 48.0;
-const IMPLICIT_PX: f64 = 84.0;
-const NONE_PX: f64 = 84.0;
 
 /// Pixels of every trigger of a chart.
 pub(super) struct TriggerAxis {
@@ -38,6 +36,9 @@ impl TriggerAxis {
             .collect();
         segments.sort_by(|a, b| a.order().total_cmp(&b.order()));
         segments.dedup();
+        if segments.is_empty() && !has(Some(Trigger::After)) {
+            return TriggerAxis::of_slots(has, left, right);
+        }
         let (mut lo, mut hi) = (left, right);
         let mut walls = Vec::new();
         let mut take = |wanted: bool, room: f64, from_left: bool| {
@@ -53,15 +54,34 @@ impl TriggerAxis {
                 }
             })
         };
-        let none = take(has(None), NONE_PX, false);
-        let implicit = take(has(Some(Trigger::Implicit)), IMPLICIT_PX, false);
-        let entry = take(has(Some(Trigger::AtEntry)), ENTRY_PX, true);
+        let none = take(has(None), SLOT_PX, false);
+        let implicit = take(has(Some(Trigger::Implicit)), SLOT_PX, false);
+        let entry = take(has(Some(Trigger::AtEntry)), SLOT_PX, true);
         let after = has(Some(Trigger::After)).then(|| {
             hi -= AFTER_PX;
             hi + AFTER_PX - 24.0
         });
         let pad = 24.0_f64.min((hi - lo) / 2.0);
         TriggerAxis { entry, body: (lo + pad, hi - pad), after, implicit, none, segments, walls }
+    }
+
+    /// An axis without positions in the body: slots alone, evenly spaced.
+    fn of_slots(has: impl Fn(Option<Trigger>) -> bool, left: f64, right: f64) -> TriggerAxis {
+        let wanted = [has(Some(Trigger::AtEntry)), has(Some(Trigger::Implicit)), has(None)];
+        let count = wanted.iter().filter(|&&w| w).count().max(1) as f64;
+        let width = (right - left) / count;
+        let before = |slot: usize| wanted[..slot].iter().filter(|&&w| w).count() as f64;
+        let px = |slot: usize| wanted[slot].then(|| left + width * (before(slot) + 0.5));
+        let walls = (1..count as usize).map(|i| left + width * i as f64).collect();
+        TriggerAxis {
+            entry: px(0),
+            body: (left, right),
+            after: None,
+            implicit: px(1),
+            none: px(2),
+            segments: Vec::new(),
+            walls,
+        }
     }
 
     /// The pixel of a trigger; `None` is the place of arms without one.
@@ -81,15 +101,19 @@ impl TriggerAxis {
     pub(super) fn least_gap(&self) -> f64 {
         let mut px: Vec<f64> = self.segments.iter().map(|&t| self.px(Some(t))).collect();
         px.extend(self.after);
-        px.windows(2).map(|w| w[1] - w[0]).fold(ENTRY_PX, f64::min)
+        px.windows(2).map(|w| w[1] - w[0]).fold(SLOT_PX, f64::min)
     }
 
-    /// Lines between the slots, ticks and their labels under the panel.
-    pub(super) fn draw(&self, figure: &mut Figure, panel: Panel, labels: bool) {
-        let dash = Stroke { color: GRID, width: 1.5, dash: &[3.0, 3.0] };
+    /// Lines between the slots: drawn before the data.
+    pub(super) fn walls(&self, figure: &mut Figure, panel: Panel) {
+        let dash = Stroke { color: WALL, width: 1.2, dash: &[3.0, 3.0] };
         for &wall in &self.walls {
             figure.canvas.line(&[(wall, panel.top), (wall, panel.bottom)], &dash);
         }
+    }
+
+    /// Ticks and their labels under the panel.
+    pub(super) fn draw(&self, figure: &mut Figure, panel: Panel, labels: bool) {
         for (x, text) in self.ticks() {
             let tick = [(x, panel.bottom), (x, panel.bottom + 4.0)];
             figure.canvas.line(&tick, &Stroke::solid(INK, 1.0));
