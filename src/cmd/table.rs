@@ -74,7 +74,8 @@ const LEGEND: &str = "\
 µs/node: chain ÷ nodes. saved: (baseline − this) ÷ hops, median of rounds. code cost: what the \
 instructions cost over full\ndependencies. slowed: the body against that control. useful/parked: \
 work before the sync under the primary, and waiting in it.\n\
-blocks/SM: most blocks of a node that share an SM, and SMs used.\n\
+blocks/SM: most blocks of a node that share an SM, and SMs used. proof: active means stamps show overlap or a shorter gap;\n\
+armed means programmatic edges and a sync are there and stamps show no more than their resolution.\n\
 *: recommended, the latest of the plateau (=). !: triggers before its own sync.\n";
 
 fn groups(points: &[PlanPoint]) -> BTreeMap<u32, Vec<&PlanPoint>> {
@@ -260,7 +261,7 @@ fn placement(row: &SummaryRow, run: &Run) -> String {
 fn proof_name(proof: ProofVerdict) -> &'static str {
     match proof {
         ProofVerdict::Active => "active",
-        ProofVerdict::Armed => "armed, no effect",
+        ProofVerdict::Armed => "armed",
         ProofVerdict::Inactive => "INACTIVE",
     }
 }
