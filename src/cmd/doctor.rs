@@ -11,7 +11,7 @@ use crate::units::{or_absent, us};
 /// Prints what there is. Never fails for lack of a GPU.
 pub fn doctor(args: &DoctorArgs) -> Result<()> {
     println!("pdl {} ({})", env!("CARGO_PKG_VERSION"), revision());
-    let opened = match device::open(args.backend, 1, false) {
+    let opened = match device::open(args.backend, 1, device::Without::default()) {
         Ok(opened) => opened,
         Err(error) if args.backend == BackendChoice::Auto => {
             println!("gpu         not usable: {error}");

@@ -30,7 +30,7 @@ pub fn sweep(args: &SweepArgs) -> Result<Finished> {
     if args.resume.is_some() {
         return Err(Error::usage("resume the run", "sweeps cannot be resumed yet"));
     }
-    let opened = device::open(args.backend, args.seed, args.no_gate)?;
+    let opened = device::open(args.backend, args.seed, without(args))?;
     if let Some(note) = &opened.note {
         eprintln!("pdl: note: {note}");
     }
@@ -52,6 +52,10 @@ pub fn sweep(args: &SweepArgs) -> Result<Finished> {
     eprintln!("pdl: {}", path.display());
     outputs::demand_right_results(&rebuilt)?;
     Ok(Finished { path: Some(path) })
+}
+
+fn without(args: &SweepArgs) -> device::Without {
+    device::Without { gate: args.no_gate, conditioning: args.no_conditioning }
 }
 
 fn manifest(device: &dyn Device, plan: &Plan) -> Manifest {
