@@ -549,11 +549,11 @@ impl Chain {
             .remedy("use --body-us"));
         }
         if let Target::Bytes(bytes) = self.body.target {
-            let fewest = VECTOR_BYTES * u64::from(self.shape.grid_blocks);
-            if bytes < fewest {
+            let blocks = self.shape.grid_blocks;
+            if bytes < VECTOR_BYTES * u64::from(blocks) {
                 return Err(Error::usage(
-                    format!("use --body-bytes {bytes}"),
-                    format!("{} blocks read at least {fewest} bytes", self.shape.grid_blocks),
+                    format!("use --body-bytes {bytes} with a grid of {blocks}"),
+                    format!("each block reads at least {VECTOR_BYTES} bytes"),
                 ));
             }
         }

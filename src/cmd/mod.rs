@@ -9,7 +9,7 @@ mod sweep;
 mod table;
 mod terminal;
 
-pub use outputs::rebuild;
+pub use outputs::{rebuild, render};
 pub use sweep::sweep;
 pub use terminal::note;
 

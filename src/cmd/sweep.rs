@@ -72,13 +72,22 @@ fn manifest(device: &dyn Device, plan: &Plan) -> Manifest {
         version: env!("CARGO_PKG_VERSION").into(),
         revision: env!("PDL_REVISION").into(),
         started: now(),
-        argv: std::env::args_os().map(text).collect(),
+        argv: argv(),
         environment,
         seed: plan.seed,
         facts: device.facts().clone(),
         health: device.health(),
         plan: plan.record(),
     }
+}
+
+/// The command line. The program without its directory: where it lies says nothing about the run,
+/// and a run that is given away should not tell.
+fn argv() -> Vec<String> {
+    let mut arguments = std::env::args_os();
+    let program = arguments.next().map(PathBuf::from);
+    let program = program.as_ref().and_then(|path| path.file_name()).map(OsString::from);
+    program.into_iter().chain(arguments).map(text).collect()
 }
 
 /// The environment of a process may hold any bytes; a manifest holds text.

@@ -66,8 +66,11 @@ pub fn default_arms() -> Vec<Arm> {
 pub fn plan(axes: &Axes, seed: u64, stopping: Stopping, device: &dyn Device) -> Result<Plan> {
     let arms = with_controls(&axes.arms);
     let mut plan = Plan { points: Vec::new(), seed, stopping };
+    // A control that only an arm with a trigger of its own needs is not swept.
+    let swept = axes.arms.iter().any(|arm| arm.sweeps_trigger());
+    let triggers = if swept { &axes.triggers[..] } else { &[] };
     for (group, chain) in chains(axes, device)?.into_iter().enumerate() {
-        group_points(&mut plan.points, group as u32, chain, &arms, &axes.triggers);
+        group_points(&mut plan.points, group as u32, chain, &arms, triggers);
     }
     let arms = plan.points.iter().flat_map(|point| &point.arms);
     let effects = arms.filter(|arm| arm.baseline().is_some()).count();
