@@ -160,7 +160,7 @@ pub struct SweepArgs {
     #[arg(long, env = "PDL_NO_GATE", value_parser = parse_switch)]
     pub no_gate: bool,
     /// Do not bring the launch path into one state before each sample: arms leak into each other
-    #[arg(long, env = "PDL_NO_CONDITIONING", value_parser = FalseyValueParser::new())]
+    #[arg(long, env = "PDL_NO_CONDITIONING", value_parser = parse_switch)]
     pub no_conditioning: bool,
     /// Run directory [default: results/<utc>-sweep]
     #[arg(long, env = "PDL_OUT", conflicts_with = "resume")]

@@ -171,6 +171,7 @@ mod tests {
                     }
                 }
                 BodyKind::Hbm | BodyKind::L2 => {}
+                BodyKind::None => return 0,
             }
         }
         if chain.body.kind.streams() {
@@ -190,6 +191,7 @@ mod tests {
                 (BodyKind::Fma, 0),
                 (BodyKind::Fma, 9),
                 (BodyKind::Spin, 5),
+                (BodyKind::None, 5),
                 (BodyKind::Hbm, 0),
                 (BodyKind::Hbm, 16 * 11 + 15),
                 (BodyKind::L2, 16 * 40),
