@@ -9,7 +9,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use jiff::Timestamp;
 
 use super::{device, outputs, table, terminal};
-use crate::cli::SweepArgs;
+use crate::cli::{SweepArgs, unread_variables};
 use crate::device::{Device, Health};
 use crate::error::{Error, Kind, Result};
 use crate::experiment;
@@ -30,6 +30,9 @@ pub struct Finished {
 pub fn sweep(args: &SweepArgs) -> Result<Finished> {
     if args.resume.is_some() {
         return Err(Error::usage("resume the run", "sweeps cannot be resumed yet"));
+    }
+    for name in unread_variables() {
+        terminal::note(format_args!("note: {name} is no variable of pdl and changes nothing"));
     }
     let opened = device::open(args.backend, args.seed, args.no_gate)?;
     if let Some(note) = &opened.note {
