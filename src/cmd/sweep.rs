@@ -9,7 +9,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use jiff::Timestamp;
 
 use super::{device, outputs, table, terminal};
-use crate::cli::SweepArgs;
+use crate::cli::{SweepArgs, unread_variables};
 use crate::device::{Device, Health};
 use crate::error::{Error, Kind, Result};
 use crate::experiment;
@@ -31,7 +31,14 @@ pub fn sweep(args: &SweepArgs) -> Result<Finished> {
     if args.resume.is_some() {
         return Err(Error::usage("resume the run", "sweeps cannot be resumed yet"));
     }
+<<<<<<< HEAD
     let opened = device::open(args.backend, args.seed, without(args))?;
+=======
+    for name in unread_variables() {
+        terminal::note(format_args!("note: {name} is no variable of pdl and changes nothing"));
+    }
+    let opened = device::open(args.backend, args.seed, args.no_gate)?;
+>>>>>>> tests
     if let Some(note) = &opened.note {
         terminal::note(format_args!("note: {note}"));
     }
