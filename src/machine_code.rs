@@ -19,13 +19,19 @@ const ACQBULK: u64 = 0x82e;
 const PREEXIT: u64 = 0x82d;
 const TEXT: &[u8] = b".text.";
 
-/// Syncs and triggers of one kernel.
+/// FNV-1a, 64 bits (Fowler, Noll, Vo).
+const HASH_START: u64 = 0xcbf2_9ce4_8422_2325;
+const HASH_PRIME: u64 = 0x0000_0100_0000_01b3;
+
+/// Syncs and triggers of one kernel, and what tells its machine code from another's.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
     /// `ACQBULK` instructions.
     pub syncs: u32,
     /// `PREEXIT` instructions.
     pub triggers: u32,
+    /// Hash of the machine code: equal for equal bytes.
+    pub hash: u64,
 }
 
 /// Counts by architecture (90 for sm_90) and mangled kernel name, for every cubin in `bytes`.
@@ -75,7 +81,7 @@ fn architecture(flags: u32) -> u32 {
 }
 
 fn count(code: &[u8]) -> Counts {
-    let mut counts = Counts::default();
+    let mut counts = Counts { hash: hash(code), ..Counts::default() };
     for instruction in code.chunks_exact(INSTRUCTION_BYTES) {
         let word = u64::from_le_bytes(instruction[..8].try_into().expect("eight bytes"));
         match word & OPCODE {
@@ -87,9 +93,25 @@ fn count(code: &[u8]) -> Counts {
     counts
 }
 
+fn hash(code: &[u8]) -> u64 {
+    code.iter().fold(HASH_START, |hash, &byte| (hash ^ u64::from(byte)).wrapping_mul(HASH_PRIME))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_hash_is_fnv_1a() {
+        // From the authors' test vectors.
+        for (text, expected) in [
+            ("", 0xcbf2_9ce4_8422_2325),
+            ("a", 0xaf63_dc4c_8601_ec8c),
+            ("foobar", 0x8594_4171_f739_67e8),
+        ] {
+            assert_eq!(hash(text.as_bytes()), expected, "{text}");
+        }
+    }
 
     #[test]
     fn opcodes_are_counted_whatever_their_predicate() {
@@ -98,7 +120,8 @@ mod tests {
             code.extend(word.to_le_bytes());
             code.extend([0xff; 8]);
         }
-        assert_eq!(count(&code), Counts { syncs: 1, triggers: 2 });
+        let counts = count(&code);
+        assert_eq!((counts.syncs, counts.triggers), (1, 2));
     }
 
     #[test]
