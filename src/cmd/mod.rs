@@ -8,9 +8,11 @@ mod outputs;
 mod report;
 mod sweep;
 mod table;
+mod terminal;
 
-pub use outputs::rebuild;
+pub use outputs::{rebuild, render};
 pub use sweep::sweep;
+pub use terminal::note;
 
 use crate::cli::{Cli, Command};
 use crate::error::Result;

@@ -4,6 +4,7 @@
 
 mod calibrate;
 pub mod check;
+mod condition;
 mod driver;
 mod gate;
 mod graph;

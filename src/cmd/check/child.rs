@@ -3,6 +3,7 @@
 use super::line::Line;
 use crate::check::{Plan, Sleeps};
 use crate::cli::CheckArgs;
+use crate::cmd::terminal;
 use crate::error::{Error, Result};
 
 /// Runs the group called `name` from case `args.from` on.
@@ -20,10 +21,8 @@ pub fn run(args: &CheckArgs, plan: &Plan, sleeps: Sleeps, name: &str) -> Result<
 
 /// A line for the parent. It may have gone away, and then nobody needs the line.
 fn say(line: &Line) {
-    use std::io::Write;
-    let mut stdout = std::io::stdout().lock();
     let text = serde_json::to_string(line).expect("a line is plain data");
-    let _ = writeln!(stdout, "{text}").and_then(|()| stdout.flush());
+    let _ = terminal::line(text);
 }
 
 #[cfg(feature = "cuda")]

@@ -14,6 +14,7 @@ use serde::Serialize;
 
 use self::group::Group;
 use self::line::DeviceLine;
+use super::terminal;
 use crate::check::{Case, Outcome, Plan, Sleeps, exit_kind, trouble};
 use crate::cli::{BackendChoice, CheckArgs, FindingsFormat};
 use crate::error::{Error, Kind, Result};
@@ -45,7 +46,7 @@ pub fn check(args: &CheckArgs) -> Result<()> {
     }
     let (device, outcomes) = run_all(args, &plan)?;
     let findings = Findings::new(args, device, &outcomes);
-    print!("{}", findings.render(args.format)?);
+    terminal::print(&findings.render(args.format)?)?;
     conclude(&outcomes)
 }
 
