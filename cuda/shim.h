@@ -277,6 +277,107 @@ int32_t pdl_capture_port(void* stream, uint32_t from_port);
 /* Reads a graph's edges, with their data. `edges` may be null to ask for *count. */
 int32_t pdl_graph_edges(void* graph, pdl_edge* edges, uint64_t* count);
 
+/* ---- Conformance: actors that trigger, sync, read and write where they are told ---- */
+
+/* Threads of a block of an actor, and words that the block writes. */
+#define PDL_ACTOR_THREADS 64
+
+/* When a block of an actor triggers. BEFORE_SYNC comes after the first spin. */
+typedef enum {
+  PDL_MOMENT_NEVER = 0,
+  PDL_MOMENT_AT_ENTRY = 1,
+  PDL_MOMENT_BEFORE_SYNC = 2,
+  PDL_MOMENT_AFTER_SYNC = 3,
+  PDL_MOMENT_AFTER_WRITE = 4
+} pdl_moment;
+
+/* The event that a launch records by an attribute. */
+typedef enum {
+  PDL_EVENT_NONE = 0,
+  PDL_EVENT_PROGRAMMATIC = 1,
+  PDL_EVENT_AT_BLOCK_START = 2, /* programmatic, with triggerAtBlockStart */
+  PDL_EVENT_LAUNCH_COMPLETION = 3
+} pdl_event_kind;
+
+/* What a block does: spin, sync, spin, write, spin; or spin and return before the sync. */
+typedef struct {
+  uint32_t trigger; /* pdl_moment */
+  uint32_t sync;
+  uint32_t returns;
+  uint32_t fence; /* between the write and a trigger after it */
+  uint32_t before_ns;
+  uint32_t body_ns;
+  uint32_t after_ns;
+  uint32_t reserved;
+} pdl_role;
+
+/* Stamps of one block of an actor, on the global timer; zeros: it did not run, or did not get
+ * there. Stale words are counted in the read before the sync and in the one after it. */
+typedef struct {
+  uint64_t begin_ns;
+  uint64_t trigger_ns;
+  uint64_t arrive_ns;
+  uint64_t release_ns;
+  uint64_t end_ns;
+  uint32_t sm;
+  uint32_t returned;
+  uint32_t early_stale[2];
+  uint32_t late_stale[2];
+} pdl_actor_stamp;
+
+/* An actor. Blocks from `split` on play the second role. */
+typedef struct {
+  const uint64_t* reads[2];
+  uint64_t read_words[2]; /* 0: the slot is not read */
+  uint64_t expected[2];
+  uint64_t* words; /* PDL_ACTOR_THREADS a block */
+  uint64_t value;
+  pdl_actor_stamp* stamps; /* one a block; null: none */
+  const uint32_t* jitter_ns; /* added to every body that is not 0 */
+  pdl_role roles[2];
+  uint32_t split;
+  uint32_t trigger_thread;
+  uint32_t retriggers; /* 1: all threads trigger at their end */
+  uint32_t reserved;
+} pdl_actor_args;
+
+/* How an actor is launched. */
+typedef struct {
+  void* event;
+  uint32_t event_kind; /* pdl_event_kind */
+  uint32_t grid_blocks;
+  uint32_t cluster_blocks;
+  uint32_t shared_bytes;
+  uint32_t programmatic;
+  uint32_t cooperative;
+  uint32_t prioritised; /* 1: with `priority` */
+  int32_t priority;
+} pdl_actor_launch;
+
+/* One hop, launched many times: the primary counts late, the secondary checks. */
+typedef struct {
+  uint64_t count;
+  uint64_t seen;
+  uint64_t wrong; /* launches in which the secondary did not find the primary's count */
+  uint64_t ahead; /* launches in which the secondary began before the primary's end */
+  uint64_t end_ns;
+} pdl_tally;
+
+/* Loads the actor and says how many of its blocks an SM holds. */
+int32_t pdl_actor_blocks_per_sm(uint32_t shared_bytes, int32_t* blocks);
+int32_t pdl_launch_actor(void* stream, const pdl_actor_launch* launch, const pdl_actor_args* args);
+/* The primary and, programmatic, the secondary of a tally. */
+int32_t pdl_launch_tally(void* stream, pdl_tally* tally);
+/* Adds an actor to a graph, without edges and attributes. */
+int32_t pdl_graph_add_actor(void* graph, const pdl_actor_launch* launch, const pdl_actor_args* args,
+                            void** node);
+/* Adds an edge from port `from_port` (0 default, and then full; 1 programmatic; 2 launch
+ * completion). */
+int32_t pdl_graph_connect(void* graph, void* from, void* to, uint32_t from_port);
+/* What the runtime answers when it is asked for the edges of a graph of up to 64 edges without
+ * their data. */
+int32_t pdl_graph_edges_without_data(void* graph);
+
 #ifdef __cplusplus
 }
 #endif

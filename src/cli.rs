@@ -31,6 +31,8 @@ pub enum Command {
     Sweep(Box<SweepArgs>),
     /// Races: adversarial primaries, mutants, repeated replays
     Check(CheckArgs),
+    /// Does this GPU and driver keep the documented semantics? A verdict per rule
+    Conform(ConformArgs),
     /// Rebuild every table and chart of a run from its raw samples, without a GPU
     Report(ReportArgs),
 }
@@ -121,6 +123,26 @@ pub struct CheckArgs {
     /// The group's first case
     #[arg(long, hide = true, default_value_t = 0)]
     pub from: usize,
+}
+
+/// Arguments of `pdl conform`.
+#[derive(Clone, Debug, Args)]
+pub struct ConformArgs {
+    /// The five rules that people argue about, in five seconds
+    #[arg(long, env = "PDL_QUICK", value_parser = parse_switch)]
+    pub quick: bool,
+    /// Test only these rules, and show every claim
+    #[arg(long, value_delimiter = ',', env = "PDL_ONLY", value_name = "RULE")]
+    pub only: Vec<String>,
+    /// Seed of the jitter of the bodies
+    #[arg(long, default_value_t = 1, env = "PDL_SEED")]
+    pub seed: u64,
+    /// Device: only a real one has semantics to test
+    #[arg(long, value_enum, default_value_t, env = "PDL_BACKEND")]
+    pub backend: BackendChoice,
+    /// How to print the findings
+    #[arg(long, value_enum, default_value_t, env = "PDL_FORMAT")]
+    pub format: FindingsFormat,
 }
 
 /// Arguments of `pdl report`.

@@ -1,6 +1,7 @@
 //! One file a command. Only these and `main` print.
 
 mod check;
+mod conform;
 mod device;
 mod doctor;
 mod junit;
@@ -26,6 +27,7 @@ pub fn run(cli: Cli) -> Result<()> {
         Command::Doctor(args) => doctor::doctor(&args),
         Command::Sweep(args) => sweep::sweep(&args).map(drop),
         Command::Check(args) => check::check(&args),
+        Command::Conform(args) => conform::conform(&args),
         Command::Report(args) => report::report(&args),
     }
 }

@@ -53,7 +53,8 @@ fn begin(stream: &Arc<CudaStream>) -> Result<()> {
         .map_err(|error| Error::failed("begin the capture", error))
 }
 
-fn edges(captured: sys::CUgraph) -> Result<Vec<EdgeCount>> {
+/// The edges of a live graph, counted by type and port.
+pub(super) fn edges(captured: sys::CUgraph) -> Result<Vec<EdgeCount>> {
     // SAFETY: the graph is live.
     let edges = unsafe { shim::graph_edges(captured.cast()) }
         .map_err(|error| Error::failed("read the graph's edges", error))?;

@@ -5,6 +5,7 @@
 mod calibrate;
 pub mod check;
 mod condition;
+pub mod conform;
 mod driver;
 mod gate;
 mod graph;

@@ -8,6 +8,8 @@ pub mod sys {
     include!(concat!(env!("OUT_DIR"), "/shim.rs"));
 }
 
+pub use sys::{pdl_actor_args as ActorArgs, pdl_actor_launch as ActorLaunch};
+pub use sys::{pdl_actor_stamp as ActorStamp, pdl_role as ActorRole, pdl_tally as Tally};
 pub use sys::{pdl_chain_args as ChainArgs, pdl_flags as Flags, pdl_kernel as Kernel};
 pub use sys::{pdl_check_args as CheckArgs, pdl_check_judge as CheckJudge};
 pub use sys::{pdl_check_stamp as CheckStamp, pdl_check_state as CheckState};
@@ -266,4 +268,64 @@ pub unsafe fn graph_edges(graph: *mut c_void) -> Result<Vec<Edge>, CudaError> {
     check(unsafe { sys::pdl_graph_edges(graph, edges.as_mut_ptr(), &mut count) })?;
     edges.truncate(count as usize);
     Ok(edges)
+}
+
+/// Blocks of an actor that an SM holds; loads it.
+pub fn actor_blocks_per_sm(shared_bytes: u32) -> Result<u32, CudaError> {
+    let mut blocks = 0;
+    // SAFETY: one int, and the call keeps nothing.
+    check(unsafe { sys::pdl_actor_blocks_per_sm(shared_bytes, &mut blocks) })?;
+    Ok(blocks as u32)
+}
+
+/// # Safety
+/// The stream and the event are live, and every pointer in `args` outlives the work on it.
+pub unsafe fn launch_actor(
+    stream: RawStream,
+    launch: &ActorLaunch,
+    args: &ActorArgs,
+) -> CudaResult {
+    // SAFETY: the structs are read before the call returns; the rest is the caller's promise.
+    check(unsafe { sys::pdl_launch_actor(stream, launch, args) })
+}
+
+/// # Safety
+/// `tally` is a device address of a [`Tally`] that outlives the work on the stream.
+pub unsafe fn launch_tally(stream: RawStream, tally: u64) -> CudaResult {
+    // SAFETY: the caller's promise.
+    check(unsafe { sys::pdl_launch_tally(stream, tally as *mut Tally) })
+}
+
+/// # Safety
+/// The graph is live, and every pointer in `args` outlives its launches.
+pub unsafe fn graph_add_actor(
+    graph: *mut c_void,
+    launch: &ActorLaunch,
+    args: &ActorArgs,
+) -> Result<*mut c_void, CudaError> {
+    let mut node = std::ptr::null_mut();
+    // SAFETY: the structs are read before the call returns; the rest is the caller's promise.
+    check(unsafe { sys::pdl_graph_add_actor(graph, launch, args, &mut node) })?;
+    Ok(node)
+}
+
+/// # Safety
+/// Both nodes belong to the live graph.
+pub unsafe fn graph_connect(
+    graph: *mut c_void,
+    from: *mut c_void,
+    to: *mut c_void,
+    from_port: u32,
+) -> CudaResult {
+    // SAFETY: the caller's promise.
+    check(unsafe { sys::pdl_graph_connect(graph, from, to, from_port) })
+}
+
+/// The `cudaError_t` of a query of edges without edge data.
+///
+/// # Safety
+/// The graph is live.
+pub unsafe fn graph_edges_without_data(graph: *mut c_void) -> i32 {
+    // SAFETY: the caller's promise.
+    unsafe { sys::pdl_graph_edges_without_data(graph) }
 }
