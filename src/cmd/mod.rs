@@ -7,9 +7,11 @@ mod outputs;
 mod report;
 mod sweep;
 mod table;
+pub mod unpaired;
 
+pub use device::{Opened, open};
 pub use outputs::rebuild;
-pub use sweep::sweep;
+pub use sweep::{Finished, sweep};
 
 use crate::cli::{Cli, Command};
 use crate::error::Result;
