@@ -155,6 +155,8 @@ __device__ __forceinline__ uint32_t stream_body(const pdl_chain_args& a,
   const uint32_t end = static_cast<uint32_t>(a.body_units);
   uint4 current[kStepVectors] = {};
   uint32_t v = threadIdx.x;
+  // Not unrolled: the variants that trigger inside cannot be, and all should stream alike.
+#pragma unroll 1
   for (uint64_t step = 0; step <= a.body_steps; ++step) {
     if constexpr (InBody) {
       if (step == a.trigger_step) triggering.issue<Stamped>();

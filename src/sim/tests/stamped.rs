@@ -110,7 +110,9 @@ fn calibrating_by_stamps_converges() {
         let body_ns = stamps(&alone, Arm::GraphFull).reduce().body_ns.unwrap();
         let both_ns = stamps(&calibrated.chain, Arm::GraphFull).reduce().span_ns.unwrap();
         let alone_ns = stamps(&alone, Arm::GraphFull).reduce().span_ns.unwrap();
-        assert!((body_ns / 6000.0 - 1.0).abs() < 0.02, "{kind}: {body_ns}");
+        // A spin's amount is its deadline: what comes on top is measured, not calibrated away.
+        let tolerance = if kind == BodyKind::Spin { 0.05 } else { 0.02 };
+        assert!((body_ns / 6000.0 - 1.0).abs() < tolerance, "{kind}: {body_ns}");
         assert!(((both_ns - alone_ns) / 2000.0 - 1.0).abs() < 0.03, "{kind}: {both_ns}");
     }
 }
