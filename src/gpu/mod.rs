@@ -6,6 +6,7 @@ mod calibrate;
 mod driver;
 mod gate;
 mod graph;
+mod host_cost;
 mod memory;
 mod nodes;
 mod nvml;
@@ -13,3 +14,4 @@ mod prepared;
 pub mod shim;
 
 pub use driver::{Absence, Gpu, open};
+pub use host_cost::{HostCost, HostLoop};
