@@ -177,7 +177,7 @@ mod on_gpu {
         let mut text = format!(
             "Host cost of a launch on {device}, {rounds} shuffled rounds, batches of `calls`\n\n{}\n\n\
              µs: of one call, median; a graph's call queues 50 nodes. ratio: Rust ÷ C++, median of \
-             rounds; to reach: {RATIO_TO_REACH}.\ngated: behind a closed gate, the device takes up \
+             rounds; to reach: at most {RATIO_TO_REACH}.\ngated: behind a closed gate, the device takes up \
              nothing meanwhile.\n",
             table.trim_fmt()
         );
