@@ -14,6 +14,7 @@ use criterion::{BatchSize, BenchmarkGroup, Criterion, SamplingMode, Throughput};
 use jiff::Timestamp;
 use pdl_lab::analysis::{Summary, summarise};
 use pdl_lab::chain::{BodyKind, L2, Mode, PreambleKind, Target, Trigger, TriggerBy};
+use pdl_lab::cmd::note;
 use pdl_lab::device::Device;
 use pdl_lab::error::{Error, Result};
 use pdl_lab::experiment::{self, Axes, Grid, default_arms};
@@ -31,7 +32,7 @@ fn main() -> ExitCode {
     match Argv::of_process().and_then(|argv| bench(&argv)) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("pdl: {error}");
+            note(&error);
             error.exit_code()
         }
     }
@@ -126,7 +127,7 @@ fn deriving<F: FnOnce() -> Run>(group: &mut Group, run: &LazyCell<Run, F>) {
 /// Criterion's closures return no errors.
 fn or_exit<T>(result: Result<T>) -> T {
     result.unwrap_or_else(|error| {
-        eprintln!("\npdl: {error}");
+        note(&error);
         std::process::exit(error.code().into())
     })
 }

@@ -9,6 +9,7 @@ mod argv;
 use std::process::ExitCode;
 
 use argv::Argv;
+use pdl_lab::cmd::note;
 use pdl_lab::error::Result;
 use pdl_lab::interrupt;
 
@@ -17,7 +18,7 @@ fn main() -> ExitCode {
     match Argv::of_process().and_then(|argv| bench(&argv)) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("pdl: {error}");
+            note(&error);
             error.exit_code()
         }
     }
@@ -58,7 +59,7 @@ mod on_gpu {
     use rand_chacha::ChaCha8Rng;
 
     use super::argv::{Argv, Task};
-    use super::skip;
+    use super::{note, skip};
 
     const ARMS: [Arm; 4] = [Arm::Stream, Arm::StreamFull, Arm::StreamPdl, Arm::GraphPdl];
     /// What the Rust path may cost, C++ being 1.
@@ -123,7 +124,7 @@ mod on_gpu {
         let mut costs: Vec<HostCost> = Vec::new();
         for &(arm, gated) in asked {
             if let (true, Some(reason)) = (gated, &gpu.facts().no_gate) {
-                eprintln!("pdl: note: {} is skipped: {reason}", id((arm, gated)));
+                note(format_args!("note: {} is skipped: {reason}", id((arm, gated))));
                 continue;
             }
             let cost = gpu.host_cost(arm)?;

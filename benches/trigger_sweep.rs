@@ -14,7 +14,7 @@ use argv::{Argv, Task};
 use criterion::{Bencher, BenchmarkId, Criterion, SamplingMode};
 use pdl_lab::cli::SweepArgs;
 use pdl_lab::cmd::unpaired::{self, Candidate, MOST};
-use pdl_lab::cmd::{open, sweep};
+use pdl_lab::cmd::{note, open_for, sweep};
 use pdl_lab::device::Device;
 use pdl_lab::error::{Error, Kind, Result};
 use pdl_lab::interrupt;
@@ -27,7 +27,7 @@ fn main() -> ExitCode {
     match argv.and_then(|argv| bench(&argv, &args, &mut criterion(args.quick))) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("pdl: {error}");
+            note(&error);
             error.exit_code()
         }
     }
@@ -56,7 +56,7 @@ fn bench(argv: &Argv, args: &SweepArgs, criterion: &mut Criterion) -> Result<()>
 /// first, else those that the sweep's answers name.
 fn measure(argv: &Argv, args: &SweepArgs, criterion: &mut Criterion) -> Result<()> {
     if argv.filters() && !args.dry_run {
-        let opened = open(args.backend, args.seed, args.no_gate)?;
+        let opened = open_for(args)?;
         let title = unpaired::title(opened.device.facts().backend);
         let planned = unpaired::planned(args, opened.device.as_ref())?;
         if !planned.iter().any(|one| argv.matches(&one.id(title))) {
@@ -71,14 +71,14 @@ fn measure(argv: &Argv, args: &SweepArgs, criterion: &mut Criterion) -> Result<(
     };
     points.retain(|one| argv.matches(&one.id(title)));
     if points.len() > MOST {
-        eprintln!("pdl: note: {} points match: criterion gets the first {MOST}", points.len());
+        note(format_args!("note: {} points match: criterion gets the first {MOST}", points.len()));
         points.truncate(MOST);
     }
     if points.is_empty() {
         return Ok(());
     }
     println!("\n{}", heading(title));
-    let opened = open(args.backend, args.seed, args.no_gate)?;
+    let opened = open_for(args)?;
     hand_over(criterion, title, opened.device.as_ref(), &points)?;
     criterion.final_summary();
     Ok(())
@@ -131,13 +131,13 @@ fn run<'d>(
 /// Criterion's closures return no errors, and whatever they returned in place of a measurement
 /// would be printed as one.
 fn give_up(error: &Error) -> ! {
-    eprintln!("\npdl: {error}");
+    note(error);
     std::process::exit(error.code().into())
 }
 
 /// Everything a sweep would measure: its names, or each of it once and verified.
 fn without_sweep(argv: &Argv, args: &SweepArgs, criterion: &mut Criterion) -> Result<()> {
-    let opened = open(args.backend, args.seed, args.no_gate)?;
+    let opened = open_for(args)?;
     let device = opened.device.as_ref();
     let mut points = unpaired::planned(args, device)?;
     let title = unpaired::title(device.facts().backend);
@@ -177,7 +177,7 @@ fn or_refused<T>(result: Result<T>, refusal: &mut Option<Error>) -> Result<Optio
     match result {
         Ok(value) => Ok(Some(value)),
         Err(error) if error.kind() == Kind::Unsupported => {
-            eprintln!("pdl: note: skipped: {error}");
+            note(format_args!("note: skipped: {error}"));
             *refusal = Some(error);
             Ok(None)
         }

@@ -1,8 +1,8 @@
 //! The command line: every flag is mirrored as a `PDL_*` variable.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
-use clap::builder::FalseyValueParser;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::axes::Axis;
@@ -151,14 +151,17 @@ pub struct SweepArgs {
     #[arg(long, value_enum, default_value_t, env = "PDL_BACKEND")]
     pub backend: BackendChoice,
     /// Seconds in place of a minute, wider intervals
-    #[arg(long, env = "PDL_QUICK", value_parser = FalseyValueParser::new())]
+    #[arg(long, env = "PDL_QUICK", value_parser = parse_switch)]
     pub quick: bool,
     /// Print the points and the expected time, measure nothing
-    #[arg(long, env = "PDL_DRY_RUN", value_parser = FalseyValueParser::new())]
+    #[arg(long, env = "PDL_DRY_RUN", value_parser = parse_switch)]
     pub dry_run: bool,
     /// Measure without the gate: host launch time is inside
-    #[arg(long, env = "PDL_NO_GATE", value_parser = FalseyValueParser::new())]
+    #[arg(long, env = "PDL_NO_GATE", value_parser = parse_switch)]
     pub no_gate: bool,
+    /// Do not bring the launch path into one state before each sample: arms leak into each other
+    #[arg(long, env = "PDL_NO_CONDITIONING", value_parser = parse_switch)]
+    pub no_conditioning: bool,
     /// Run directory [default: results/<utc>-sweep]
     #[arg(long, env = "PDL_OUT", conflicts_with = "resume")]
     pub out: Option<PathBuf>,
@@ -175,8 +178,8 @@ pub struct SweepArgs {
     #[arg(long, env = "PDL_ROUNDS_MAX")]
     pub rounds_max: Option<u32>,
     /// Seconds of device time a group may take
-    #[arg(long, env = "PDL_BUDGET_S")]
-    pub budget_s: Option<f64>,
+    #[arg(long, env = "PDL_BUDGET_S", value_parser = parse_budget)]
+    pub budget_s: Option<Duration>,
     /// How to print the summary
     #[arg(long, value_enum, default_value_t, env = "PDL_FORMAT")]
     pub format: Format,
@@ -184,6 +187,23 @@ pub struct SweepArgs {
 
 fn parse_trigger(text: &str) -> std::result::Result<Trigger, String> {
     text.trim().parse()
+}
+
+/// A flag without a value comes here as `true`, its variable as what it holds.
+fn parse_switch(text: &str) -> std::result::Result<bool, String> {
+    match text.trim().to_ascii_lowercase().as_str() {
+        "1" | "true" | "yes" | "on" => Ok(true),
+        "" | "0" | "false" | "no" | "off" => Ok(false),
+        _ => Err("it is neither 1, true, yes, on nor 0, false, no, off".to_owned()),
+    }
+}
+
+fn parse_budget(text: &str) -> std::result::Result<Duration, String> {
+    /// A day: a group that takes longer is a mistake.
+    const MOST_S: f64 = 86_400.0;
+    let seconds = text.trim().parse().ok().filter(|s| (0.0..=MOST_S).contains(s));
+    let budget = seconds.map(Duration::from_secs_f64).filter(|budget| !budget.is_zero());
+    budget.ok_or_else(|| format!("it is not a number of seconds above 0, up to {MOST_S}"))
 }
 
 impl SweepArgs {
@@ -200,34 +220,35 @@ impl SweepArgs {
     /// The axes.
     pub fn axes(&self) -> Axes {
         let grids = match (&self.grid, &self.waves) {
-            (Some(grid), _) => grid.0.iter().map(|&blocks| Grid::Blocks(blocks)).collect(),
-            (None, Some(waves)) => waves.0.iter().map(|&waves| Grid::Waves(waves)).collect(),
+            (Some(grid), _) => distinct(&grid.0).into_iter().map(Grid::Blocks).collect(),
+            (None, Some(waves)) => distinct(&waves.0).into_iter().map(Grid::Waves).collect(),
             (None, None) => vec![Grid::PerSm],
         };
         let bodies = match (&self.body_bytes, &self.body_us) {
-            (Some(bytes), _) => bytes.0.iter().map(|&bytes| Target::Bytes(bytes)).collect(),
-            (None, Some(us)) => us.0.iter().map(|&us| Target::Ns(us * 1e3)).collect(),
+            (Some(bytes), _) => distinct(&bytes.0).into_iter().map(Target::Bytes).collect(),
+            (None, Some(us)) => {
+                distinct(&us.0).into_iter().map(|us| Target::Ns(us * 1e3)).collect()
+            }
             (None, None) => vec![Target::Ns(4000.0)],
         };
         Axes {
-            triggers: distinct(if self.trigger.is_empty() {
-                Trigger::defaults()
-            } else {
-                self.trigger.clone()
-            }),
+            triggers: match self.trigger[..] {
+                [] => Trigger::defaults(),
+                _ => distinct(&self.trigger),
+            },
             arms: if self.arm.is_empty() { default_arms() } else { self.arm.clone() },
-            nodes: self.nodes.0.clone(),
+            nodes: distinct(&self.nodes.0),
             grids,
-            block_threads: self.block.0.clone(),
-            shared_kib: self.shared_kib.0.clone(),
-            cluster_blocks: self.cluster.0.clone(),
-            preamble_kinds: distinct(self.preamble_kind.clone()),
-            preamble_us: self.preamble_us.0.clone(),
-            body_kinds: distinct(self.body_kind.clone()),
+            block_threads: distinct(&self.block.0),
+            shared_kib: distinct(&self.shared_kib.0),
+            cluster_blocks: distinct(&self.cluster.0),
+            preamble_kinds: distinct(&self.preamble_kind),
+            preamble_us: distinct(&self.preamble_us.0),
+            body_kinds: distinct(&self.body_kind),
             bodies,
-            trigger_by: distinct(self.trigger_by.clone()),
-            l2: distinct(self.l2.clone()),
-            modes: distinct(self.mode.clone()),
+            trigger_by: distinct(&self.trigger_by),
+            l2: distinct(&self.l2),
+            modes: distinct(&self.mode),
         }
     }
 
@@ -251,11 +272,7 @@ impl SweepArgs {
                 "there is at least one round, and the fewest are not above the most",
             ));
         }
-        if let Some(seconds) = self.budget_s {
-            let budget = std::time::Duration::try_from_secs_f64(seconds).ok();
-            let budget = budget.filter(|budget| !budget.is_zero()).ok_or_else(|| {
-                Error::usage(format!("use --budget-s {seconds}"), "it must be a number above 0")
-            })?;
+        if let Some(budget) = self.budget_s {
             stopping.group_budget = budget;
         }
         Ok(stopping)
@@ -263,9 +280,9 @@ impl SweepArgs {
 }
 
 /// The values in their order, each once.
-fn distinct<T: PartialEq>(values: Vec<T>) -> Vec<T> {
+fn distinct<T: PartialEq + Copy>(values: &[T]) -> Vec<T> {
     let mut seen: Vec<T> = Vec::new();
-    for value in values {
+    for &value in values {
         if !seen.contains(&value) {
             seen.push(value);
         }

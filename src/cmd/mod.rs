@@ -7,11 +7,13 @@ mod outputs;
 mod report;
 mod sweep;
 mod table;
+mod terminal;
 pub mod unpaired;
 
-pub use device::{Opened, open};
-pub use outputs::rebuild;
+pub use device::{Opened, Without, open, open_for};
+pub use outputs::{rebuild, render};
 pub use sweep::{Finished, sweep};
+pub use terminal::note;
 
 use crate::cli::{Cli, Command};
 use crate::error::Result;

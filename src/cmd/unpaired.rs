@@ -153,13 +153,18 @@ fn parameter(trigger: Option<Trigger>, chain: &Chain, facts: &Facts) -> String {
         }
     };
     match chain.body.target {
-        Target::Ns(ns) => unless(ns == 4000.0, "body-us", (ns / 1e3).to_string()),
+        Target::Ns(ns) => unless(
+            ns == 4000.0 || chain.body.kind == BodyKind::None,
+            "body-us",
+            (ns / 1e3).to_string(),
+        ),
         Target::Bytes(bytes) => unless(false, "body-bytes", bytes.to_string()),
     }
     let preamble = chain.preamble;
     unless(preamble.kind == PreambleKind::Alu, "preamble", preamble.kind.to_string());
     let preamble_us = (preamble.target_ns / 1e3).to_string();
-    unless(preamble.target_ns == 2000.0, "preamble-us", preamble_us);
+    let idle = preamble.kind == PreambleKind::None;
+    unless(idle || preamble.target_ns == 2000.0, "preamble-us", preamble_us);
     unless(chain.nodes == 50, "nodes", chain.nodes.to_string());
     unless(shape.grid_blocks == usual.grid_blocks, "grid", shape.grid_blocks.to_string());
     unless(shape.block_threads == usual.block_threads, "block", shape.block_threads.to_string());
@@ -205,7 +210,7 @@ mod tests {
             ),
             (&["--grid", "132", "--cluster", "2"], "t/graph-pdl/trigger=4/8/body=fma/cluster=2"),
             (
-                &["--preamble-kind", "none", "--trigger-by", "block"],
+                &["--preamble-kind", "none", "--preamble-us", "0", "--trigger-by", "block"],
                 "t/graph-pdl/trigger=4/8/body=fma/preamble=none/trigger-by=block",
             ),
             (

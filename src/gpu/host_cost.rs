@@ -75,7 +75,7 @@ fn empty_chain(nodes: u32) -> Chain {
         nodes,
         shape: Shape { grid_blocks: 1, block_threads: 32, ..Shape::default() },
         preamble: Preamble { kind: PreambleKind::None, target_ns: 0.0, units: 0 },
-        body: Body { kind: BodyKind::Spin, target: Target::Ns(0.0), units: 0 },
+        body: Body { kind: BodyKind::None, target: Target::Ns(0.0), units: 0 },
         trigger: Trigger::Implicit,
         trigger_by: TriggerBy::Thread,
         l2: L2::Hot,
@@ -119,6 +119,7 @@ impl HostCost<'_> {
         let elapsed = began.elapsed();
         drop(closed);
         gpu.stream.synchronize().map_err(|error| fault(what, error))?;
+        gpu.conditioner.disturb();
         queued?;
         let spoiled = gated && !gpu.gate.flags().is_empty();
         Ok((!spoiled).then_some(elapsed))
