@@ -17,6 +17,7 @@ const void* find(const pdl_kernel& kernel) {
                  : chain_kernel(kernel.trigger, kernel.body, kernel.stamped);
     case PDL_FAMILY_FLAGS: return pdl::flags_kernel(kernel.body, kernel.stamped);
     case PDL_FAMILY_PERSISTENT: return pdl::persistent_kernel(kernel.body);
+    case PDL_FAMILY_CHECK: return pdl::check_kernel(kernel.body);
     default: return nullptr;
   }
 }
@@ -146,6 +147,12 @@ int32_t pdl_launch_flags(void* stream, const pdl_launch* launch, const pdl_kerne
 int32_t pdl_launch_persistent(void* stream, const pdl_launch* launch, const pdl_kernel* kernel,
                               const pdl_chain_args* args, const pdl_persistent* persistent) {
   void* arguments[] = {const_cast<pdl_chain_args*>(args), const_cast<pdl_persistent*>(persistent)};
+  return enqueue(stream, *launch, *kernel, arguments);
+}
+
+int32_t pdl_launch_check_node(void* stream, const pdl_launch* launch, const pdl_kernel* kernel,
+                              const pdl_check_args* args, const uint64_t* input) {
+  void* arguments[] = {const_cast<pdl_check_args*>(args), &input};
   return enqueue(stream, *launch, *kernel, arguments);
 }
 

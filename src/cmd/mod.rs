@@ -1,5 +1,6 @@
 //! One file a command. Only these and `main` print.
 
+mod check;
 mod device;
 mod doctor;
 mod junit;
@@ -26,6 +27,7 @@ pub fn run(cli: Cli) -> Result<()> {
     match cli.command {
         Command::Doctor(args) => doctor::doctor(&args),
         Command::Sweep(args) => sweep::sweep(&args).map(drop),
+        Command::Check(args) => check::check(&args),
         Command::Report(args) => report::report(&args),
     }
 }

@@ -3,6 +3,7 @@
 #![allow(unsafe_code)]
 
 mod calibrate;
+pub mod check;
 mod condition;
 mod driver;
 mod gate;
