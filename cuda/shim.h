@@ -26,7 +26,15 @@ typedef enum {
   PDL_TRIGGER_AFTER = 6
 } pdl_trigger;
 
-typedef enum { PDL_BODY_FMA = 0, PDL_BODY_STREAM = 1, PDL_BODY_SPIN = 2 } pdl_body;
+/* STREAM has twice as many loads in flight a thread as STREAM_NARROW, whose registers allow blocks of
+ * more than 512 threads. NONE passes the primary's value on, by one thread. */
+typedef enum {
+  PDL_BODY_FMA = 0,
+  PDL_BODY_STREAM = 1,
+  PDL_BODY_STREAM_NARROW = 2,
+  PDL_BODY_SPIN = 3,
+  PDL_BODY_NONE = 4
+} pdl_body;
 
 typedef enum {
   PDL_PREAMBLE_NONE = 0,

@@ -231,6 +231,8 @@ pub enum BodyKind {
     L2,
     /// Spins until absolute deadlines; cannot show contention.
     Spin,
+    /// No work: one thread passes the primary's value on. The hop alone.
+    None,
 }
 
 impl BodyKind {

@@ -160,6 +160,9 @@ pub struct SweepArgs {
     /// Measure without the gate: host launch time is inside
     #[arg(long, env = "PDL_NO_GATE", value_parser = parse_switch)]
     pub no_gate: bool,
+    /// Do not bring the launch path into one state before each sample: arms leak into each other
+    #[arg(long, env = "PDL_NO_CONDITIONING", value_parser = parse_switch)]
+    pub no_conditioning: bool,
     /// Run directory [default: results/<utc>-sweep]
     #[arg(long, env = "PDL_OUT", conflicts_with = "resume")]
     pub out: Option<PathBuf>,

@@ -138,6 +138,9 @@ fn sentence(run: &Run, answer: &Answer, candidates: &[Candidate]) -> String {
     if !answer.hurting.is_empty() && answer.verdict != Verdict::Hurts {
         text += &format!(" It hurts at: {}.", list(&answer.hurting));
     }
+    if let Some(worst) = worst(candidates) {
+        text += &harm(run, answer, worst);
+    }
     if !answer.wrong.is_empty() && answer.verdict != Verdict::Wrong {
         text += &format!(
             " Results were wrong at: {}; a race there may be one elsewhere too.",

@@ -16,7 +16,7 @@ macro_rules! say {
 /// Prints what there is. Never fails for lack of a GPU.
 pub fn doctor(args: &DoctorArgs) -> Result<()> {
     say!("pdl {} ({})", env!("CARGO_PKG_VERSION"), revision())?;
-    let opened = match device::open(args.backend, 1, false) {
+    let opened = match device::open(args.backend, 1, device::Without::default()) {
         Ok(opened) => opened,
         Err(error) if args.backend == BackendChoice::Auto => {
             return say!("gpu         not usable: {error}");

@@ -34,7 +34,7 @@ pub fn sweep(args: &SweepArgs) -> Result<Finished> {
     for name in unread_variables() {
         terminal::note(format_args!("note: {name} is no variable of pdl and changes nothing"));
     }
-    let opened = device::open(args.backend, args.seed, args.no_gate)?;
+    let opened = device::open(args.backend, args.seed, without(args))?;
     if let Some(note) = &opened.note {
         terminal::note(format_args!("note: {note}"));
     }
@@ -62,6 +62,10 @@ pub fn sweep(args: &SweepArgs) -> Result<Finished> {
     terminal::note(path.display());
     outputs::demand_right_results(&rebuilt)?;
     Ok(Finished { path: Some(path) })
+}
+
+fn without(args: &SweepArgs) -> device::Without {
+    device::Without { gate: args.no_gate, conditioning: args.no_conditioning }
 }
 
 fn manifest(device: &dyn Device, plan: &Plan) -> Manifest {

@@ -3,6 +3,7 @@
 #![allow(unsafe_code)]
 
 mod calibrate;
+mod condition;
 mod driver;
 mod gate;
 mod graph;

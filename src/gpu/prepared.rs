@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use cudarc::driver::{CudaGraph, CudaSlice};
 
-use super::driver::{Gpu, fault, launch_fault};
+use super::driver::{Gpu, condition_fault, fault, launch_fault};
 use super::graph;
 use super::memory::{StreamBuffer, VECTOR_BYTES, Workspace, address, memory_error, raw};
 use super::nodes;
@@ -57,6 +57,7 @@ impl<'a> GpuChain<'a> {
             }
             Submission::Stream => ready.proof.edges = graph::edges_of(&gpu.stream, submit)?,
         }
+        gpu.conditioner.disturb();
         Ok(ready)
     }
 
@@ -137,6 +138,7 @@ impl<'a> GpuChain<'a> {
         let gpu = self.gpu;
         let what = "run the chain";
         let gated = gpu.facts().no_gate.is_none();
+        gpu.conditioner.ensure(&gpu.stream).map_err(condition_fault)?;
         let closed = match gated {
             true => Some(gpu.gate.close(raw(&gpu.stream)).map_err(|e| launch_fault(what, e))?),
             false => None,
@@ -147,6 +149,7 @@ impl<'a> GpuChain<'a> {
         after()?;
         gpu.done.record(&gpu.stream).map_err(|error| fault(what, error))?;
         drop(closed);
+        gpu.conditioner.ahead(&gpu.stream).map_err(condition_fault)?;
         gpu.wait(&gpu.done, what)?;
         if gated {
             flags.extend(gpu.gate.flags());
@@ -222,6 +225,7 @@ impl<'a> GpuChain<'a> {
         let read = self.gpu.stream.clone_dtoh(memory);
         let bytes = read.map_err(|error| fault("read the stamps", error))?;
         self.workspace.take_mismatches();
+        self.gpu.conditioner.disturb();
         Ok((duration_ns, bytes))
     }
 }
@@ -317,6 +321,7 @@ impl Prepared for GpuChain<'_> {
         self.check()?;
         self.gpu.stream.synchronize().map_err(|error| fault("run the chain", error))?;
         self.workspace.take_mismatches();
+        self.gpu.conditioner.disturb();
         Ok(verification)
     }
 

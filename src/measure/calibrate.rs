@@ -121,10 +121,11 @@ fn body_search(chain: &Chain) -> Search {
     let grain = match chain.body.kind {
         BodyKind::Fma => 32,
         BodyKind::Hbm | BodyKind::L2 => 16,
-        BodyKind::Spin => 1,
+        BodyKind::Spin | BodyKind::None => 1,
     };
     match (chain.body.kind, chain.body.target) {
         (_, Target::Bytes(bytes)) => Search::fixed(bytes as f64 / blocks, grain),
+        (BodyKind::None, _) => Search::fixed(0.0, grain),
         (BodyKind::Spin, Target::Ns(ns)) => Search::fixed(ns, grain),
         (BodyKind::Fma, Target::Ns(ns)) => {
             Search { guess: fma_guess(chain, ns), grain, target_ns: Some(ns) }

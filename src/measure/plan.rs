@@ -145,6 +145,7 @@ fn sample_ns(chain: &Chain, arm: Arm, factor: u32) -> f64 {
 fn body_ns(body: &Body) -> f64 {
     const BYTES_A_NS: f64 = 4000.0;
     match (body.target, body.kind) {
+        (_, BodyKind::None) => 0.0,
         (Target::Ns(ns), _) => ns,
         (Target::Bytes(bytes), BodyKind::L2) => bytes as f64 / BYTES_A_NS / 1.5,
         (Target::Bytes(bytes), _) => bytes as f64 / BYTES_A_NS,
