@@ -31,21 +31,10 @@ pub fn sweep(args: &SweepArgs) -> Result<Finished> {
     if args.resume.is_some() {
         return Err(Error::usage("resume the run", "sweeps cannot be resumed yet"));
     }
-<<<<<<< HEAD
     for name in unread_variables() {
         terminal::note(format_args!("note: {name} is no variable of pdl and changes nothing"));
     }
     let opened = device::open(args.backend, args.seed, without(args))?;
-=======
-<<<<<<< HEAD
-    let opened = device::open(args.backend, args.seed, without(args))?;
-=======
-    for name in unread_variables() {
-        terminal::note(format_args!("note: {name} is no variable of pdl and changes nothing"));
-    }
-    let opened = device::open(args.backend, args.seed, args.no_gate)?;
->>>>>>> tests
->>>>>>> main
     if let Some(note) = &opened.note {
         terminal::note(format_args!("note: {note}"));
     }
