@@ -1,5 +1,6 @@
 //! One file a command. Only these and `main` print.
 
+mod check;
 mod device;
 mod doctor;
 mod junit;
@@ -8,9 +9,11 @@ mod report;
 mod sweep;
 mod table;
 mod terminal;
+pub mod unpaired;
 
+pub use device::{Opened, Without, open, open_for};
 pub use outputs::{rebuild, render};
-pub use sweep::sweep;
+pub use sweep::{Finished, sweep};
 pub use terminal::note;
 
 use crate::cli::{Cli, Command};
@@ -24,6 +27,7 @@ pub fn run(cli: Cli) -> Result<()> {
     match cli.command {
         Command::Doctor(args) => doctor::doctor(&args),
         Command::Sweep(args) => sweep::sweep(&args).map(drop),
+        Command::Check(args) => check::check(&args),
         Command::Report(args) => report::report(&args),
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::program::{pdl, run, succeed};
 
-const COMMANDS: [&str; 3] = ["doctor", "sweep", "report"];
+const COMMANDS: [&str; 4] = ["doctor", "sweep", "check", "report"];
 
 #[test]
 fn the_program_names_every_command_and_every_command_has_help() {

@@ -7,4 +7,6 @@ mod sass;
 
 mod checks;
 #[cfg(feature = "cuda")]
+mod mistakes;
+#[cfg(feature = "cuda")]
 mod shipped;
