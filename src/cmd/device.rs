@@ -15,7 +15,6 @@ pub struct Opened {
 
 /// What a measurement is to do without.
 #[derive(Clone, Copy, Debug, Default)]
-#[cfg_attr(not(feature = "cuda"), expect(dead_code, reason = "the simulated device has neither"))]
 pub struct Without {
     /// Measure without the gate.
     pub gate: bool,
