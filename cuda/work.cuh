@@ -132,11 +132,11 @@ __device__ __forceinline__ uint32_t fma_body(const pdl_chain_args& a, uint64_t p
 __device__ __forceinline__ uint32_t sum4(uint4 v) { return v.x + v.y + v.z + v.w; }
 
 template <bool Native>
-__device__ __forceinline__ uint4 load_vector(const uint4* address) {
+__device__ __forceinline__ uint4 load_vector(const uint4* address, bool inside) {
   if constexpr (Native) {
-    return __ldg(address);
+    return load_stream_native(address, inside);
   } else {
-    return load_stream(address);
+    return load_stream(address, inside);
   }
 }
 
@@ -167,7 +167,7 @@ __device__ __forceinline__ uint32_t stream_body(const pdl_chain_args& a,
 #pragma unroll
     for (uint32_t i = 0; i < StepVectors; ++i) {
       const bool inside = v >= begin && v < end;
-      next[i] = inside ? load_vector<Native>(from + v) : uint4{};
+      next[i] = load_vector<Native>(from + v, inside);
       v += blockDim.x;
     }
 #pragma unroll

@@ -1,9 +1,10 @@
 //! The command line: every flag is mirrored as a `PDL_*` variable.
 
+use std::ffi::OsStr;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
 
 use crate::axes::Axis;
 use crate::chain::*;
@@ -237,6 +238,22 @@ pub struct SweepArgs {
     /// How to print the summary
     #[arg(long, value_enum, default_value_t, env = "PDL_FORMAT")]
     pub format: Format,
+}
+
+/// Variables of this process that begin with `PDL_` and that nothing reads: most likely a flag that
+/// is misspelt and so does nothing.
+pub fn unread_variables() -> Vec<String> {
+    /// Read by the build and by tests.
+    const OTHERS: [&str; 2] = ["PDL_PACK", "PDL_REQUIRE"];
+    let command = Cli::command();
+    let flags = command.get_subcommands().flat_map(|command| command.get_arguments());
+    let read: Vec<&OsStr> = flags.filter_map(|flag| flag.get_env()).collect();
+    let set = std::env::vars_os().map(|(name, _)| name);
+    let unread = set.filter(|name| {
+        let text = name.to_string_lossy();
+        text.starts_with("PDL_") && !OTHERS.contains(&&*text) && !read.contains(&name.as_os_str())
+    });
+    unread.map(|name| name.to_string_lossy().into_owned()).collect()
 }
 
 fn parse_trigger(text: &str) -> std::result::Result<Trigger, String> {

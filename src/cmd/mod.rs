@@ -9,9 +9,11 @@ mod report;
 mod sweep;
 mod table;
 mod terminal;
+pub mod unpaired;
 
+pub use device::{Opened, Without, open, open_for};
 pub use outputs::{rebuild, render};
-pub use sweep::sweep;
+pub use sweep::{Finished, sweep};
 pub use terminal::note;
 
 use crate::cli::{Cli, Command};

@@ -9,18 +9,21 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use jiff::Timestamp;
 
 use super::{device, outputs, table, terminal};
-use crate::cli::SweepArgs;
+use crate::analysis::Summary;
+use crate::cli::{SweepArgs, unread_variables};
 use crate::device::{Device, Health};
 use crate::error::{Error, Kind, Result};
 use crate::experiment;
 use crate::measure::{Ending, Plan, Sink, measure_group};
-use crate::record::{End, Manifest, PointRecord, RunDir, SampleRow, schema_version};
+use crate::record::{End, Manifest, PointRecord, Run, RunDir, SampleRow, schema_version};
 
-/// What a finished sweep leaves.
-#[derive(Clone, Debug)]
+/// What a finished sweep leaves; nothing after a dry run.
+#[derive(Clone, Debug, Default)]
 pub struct Finished {
-    /// The run directory; `None` for a dry run.
+    /// The run directory.
     pub path: Option<PathBuf>,
+    /// The run, read back from the directory, and what is said of it.
+    pub measured: Option<(Summary, Run)>,
 }
 
 /// Measures, writes the run directory, prints the summary.
@@ -31,7 +34,10 @@ pub fn sweep(args: &SweepArgs) -> Result<Finished> {
     if args.resume.is_some() {
         return Err(Error::usage("resume the run", "sweeps cannot be resumed yet"));
     }
-    let opened = device::open(args.backend, args.seed, without(args))?;
+    for name in unread_variables() {
+        terminal::note(format_args!("note: {name} is no variable of pdl and changes nothing"));
+    }
+    let opened = device::open_for(args)?;
     if let Some(note) = &opened.note {
         terminal::note(format_args!("note: {note}"));
     }
@@ -39,7 +45,7 @@ pub fn sweep(args: &SweepArgs) -> Result<Finished> {
     let plan = experiment::plan(&args.axes(), args.seed, args.stopping()?, device)?;
     if args.dry_run {
         terminal::print(&table::dry_run(device.facts(), &plan))?;
-        return Ok(Finished { path: None });
+        return Ok(Finished::default());
     }
     let mut run = RunDir::create(args.out.as_deref(), "sweep", Timestamp::now())?;
     run.write_manifest(&manifest(device, &plan))?;
@@ -58,11 +64,7 @@ pub fn sweep(args: &SweepArgs) -> Result<Finished> {
     terminal::print(&outputs::render(&rebuilt, &run, args.format)?)?;
     terminal::note(path.display());
     outputs::demand_right_results(&rebuilt)?;
-    Ok(Finished { path: Some(path) })
-}
-
-fn without(args: &SweepArgs) -> device::Without {
-    device::Without { gate: args.no_gate, conditioning: args.no_conditioning }
+    Ok(Finished { path: Some(path), measured: Some((rebuilt, run)) })
 }
 
 fn manifest(device: &dyn Device, plan: &Plan) -> Manifest {

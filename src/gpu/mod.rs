@@ -8,6 +8,7 @@ mod condition;
 mod driver;
 mod gate;
 mod graph;
+mod host_cost;
 mod memory;
 mod nodes;
 mod nvml;
@@ -15,3 +16,4 @@ mod prepared;
 pub mod shim;
 
 pub use driver::{Absence, Gpu, open};
+pub use host_cost::{HostCost, HostLoop};

@@ -58,6 +58,16 @@ fn switches_are_read_as_switches() {
 }
 
 #[test]
+fn a_variable_that_nothing_reads_is_named() {
+    let dir = tempfile::tempdir().unwrap();
+    let said = succeed(
+        pdl(dir.path(), DRY).env("PDL_NODE", "7").env("PDL_NODES", "9").env("PDL_REQUIRE", "gpu"),
+    );
+    assert_eq!(said.stderr, "pdl: note: PDL_NODE is no variable of pdl and changes nothing\n");
+    assert!(said.stdout.contains("9 nodes"), "{said:?}");
+}
+
+#[test]
 fn a_flag_is_stronger_than_its_variable() {
     let dir = tempfile::tempdir().unwrap();
     let said = succeed(pdl(dir.path(), DRY).arg("--nodes=7").env("PDL_NODES", "9"));

@@ -1,5 +1,7 @@
 //! The checks themselves: a kernel as it should be passes, and one that is not is told so.
 
+use std::collections::BTreeSet;
+
 use crate::rules::{AFTER_SYNC, AT_ENTRY, FMA, Family, Instance};
 use crate::sass::{Code, parse};
 
@@ -45,6 +47,24 @@ fn a_listing_is_read_as_its_instructions_without_predicates() {
     assert_eq!(code.places("LDG"), [37], "LDGSTS is another opcode");
     assert_eq!(code.places("CCTL.PF2").len(), 1);
     assert!(code.places("LDG.CONSTANT").is_empty());
+}
+
+#[test]
+fn every_instance_is_listed_once_and_read_back_from_its_name() {
+    let all: BTreeSet<Instance> = Instance::all().into_iter().collect();
+    assert_eq!(all.len(), (6 + 1 + 1) * 3 * 2 + 3);
+    assert_eq!(all.len(), Instance::all().len());
+    let table = [
+        ("_ZN3pdl6nativeIL8pdl_body1ELb1EEEv14pdl_chain_args", Family::Native, 1, true),
+        ("_ZN3pdl5flagsIL8pdl_body2ELb0EEEv14pdl_chain_args9pdl_flags", Family::Flags, 2, false),
+        ("_ZN3pdl10persistentIL8pdl_body0EEEv14pdl_chain_args", Family::Persistent, 0, false),
+    ];
+    for (name, family, body, stamped) in table {
+        let instance = Instance { family, body, stamped };
+        assert_eq!(Instance::of(name), Some(instance));
+        assert!(all.contains(&instance));
+    }
+    assert_eq!(Instance::of("_ZN3pdl43_GLOBAL__N__34eb62e5_10_service_cu_f833e4204gateEPKj"), None);
 }
 
 #[test]
