@@ -9,6 +9,7 @@ use crate::axes::Axis;
 use crate::chain::*;
 use crate::error::{Error, Result};
 use crate::experiment::{Axes, Grid, default_arms};
+use crate::inspect::Deny;
 use crate::measure::Stopping;
 
 /// What Programmatic Dependent Launch does for a chain of dependent kernels, on this GPU, with
@@ -28,6 +29,8 @@ pub enum Command {
     Doctor(DoctorArgs),
     /// Trigger × arm sweep: run directory, table, charts
     Sweep(Box<SweepArgs>),
+    /// Sync, trigger and global accesses in the machine code of a file, without a GPU
+    Inspect(InspectArgs),
     /// Rebuild every table and chart of a run from its raw samples, without a GPU
     Report(ReportArgs),
 }
@@ -66,6 +69,43 @@ pub struct DoctorArgs {
     /// Device to look at
     #[arg(long, value_enum, default_value_t, env = "PDL_BACKEND")]
     pub backend: BackendChoice,
+}
+
+/// How the reports of `pdl inspect` are printed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum InspectFormat {
+    /// For people: a line a kernel, targets that agree together.
+    #[default]
+    Table,
+    /// Everything that was found.
+    Json,
+    /// For a pull request.
+    Markdown,
+}
+
+/// Arguments of `pdl inspect`.
+#[derive(Clone, Debug, Args)]
+pub struct InspectArgs {
+    /// Cubin, fatbin, object, static or shared library, or program
+    pub file: PathBuf,
+    /// Kernels whose name contains this, or matches it as a regular expression
+    #[arg(long, env = "PDL_FILTER")]
+    pub filter: Option<String>,
+    /// Machine code of these targets only, as sm_90 (sm_90a too)
+    #[arg(long, value_delimiter = ',', env = "PDL_TARGET")]
+    pub target: Vec<String>,
+    /// How to print
+    #[arg(long, value_enum, default_value_t, env = "PDL_FORMAT")]
+    pub format: InspectFormat,
+    /// Fail with exit code 4 on findings: a severity and those above it, or a code
+    #[arg(long, value_delimiter = ',', env = "PDL_DENY")]
+    pub deny: Vec<Deny>,
+    /// Disassemble kernels without sync too, and count what they access
+    #[arg(long, env = "PDL_FULL", value_parser = FalseyValueParser::new())]
+    pub full: bool,
+    /// List the instructions behind the findings (table)
+    #[arg(long, env = "PDL_SITES", value_parser = FalseyValueParser::new())]
+    pub sites: bool,
 }
 
 /// Arguments of `pdl report`.

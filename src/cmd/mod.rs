@@ -2,6 +2,7 @@
 
 mod device;
 mod doctor;
+mod inspect;
 mod junit;
 mod outputs;
 mod report;
@@ -22,6 +23,7 @@ pub fn run(cli: Cli) -> Result<()> {
     match cli.command {
         Command::Doctor(args) => doctor::doctor(&args),
         Command::Sweep(args) => sweep::sweep(&args).map(drop),
+        Command::Inspect(args) => inspect::inspect(&args),
         Command::Report(args) => report::report(&args),
     }
 }
