@@ -16,7 +16,9 @@ const void* pick(uint32_t body, uint32_t stamped) {
   switch (body) {
     case PDL_BODY_FMA: return pick<Trigger, PDL_BODY_FMA>(stamped);
     case PDL_BODY_STREAM: return pick<Trigger, PDL_BODY_STREAM>(stamped);
+    case PDL_BODY_STREAM_NARROW: return pick<Trigger, PDL_BODY_STREAM_NARROW>(stamped);
     case PDL_BODY_SPIN: return pick<Trigger, PDL_BODY_SPIN>(stamped);
+    case PDL_BODY_NONE: return pick<Trigger, PDL_BODY_NONE>(stamped);
     default: return nullptr;
   }
 }

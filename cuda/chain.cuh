@@ -29,11 +29,11 @@ __global__ void chain(const pdl_chain_args a) {
   // Body.
   const uint64_t previous = a.previous[neighbour()];
   part += body<Body, false, Trigger == PDL_TRIGGER_IN_BODY, Stamped>(a, previous, triggering);
-  const uint32_t total = block_total(part);
+  const uint64_t value = block_value<Body>(previous, part, a.node);
 
   // Last store.
   if constexpr (Trigger == PDL_TRIGGER_BEFORE_STORE) triggering.issue<Stamped>();
-  if (threadIdx.x == 0) a.values[blockIdx.x] = mix(previous, total, a.node, blockIdx.x);
+  if (threadIdx.x == 0) a.values[blockIdx.x] = value;
   if constexpr (Trigger == PDL_TRIGGER_AFTER) triggering.issue<Stamped>();
   if constexpr (Stamped) stamping.store(a.stamps, triggering.issued_ns);
 }
@@ -54,8 +54,8 @@ __global__ void native(const pdl_chain_args a) {
 
   const uint64_t previous = __ldg(a.previous + neighbour());
   part += body<Body, true, false, Stamped>(a, previous, triggering);
-  const uint32_t total = block_total(part);
-  if (threadIdx.x == 0) a.values[blockIdx.x] = mix(previous, total, a.node, blockIdx.x);
+  const uint64_t value = block_value<Body>(previous, part, a.node);
+  if (threadIdx.x == 0) a.values[blockIdx.x] = value;
   if constexpr (Stamped) stamping.store(a.stamps, 0);
 }
 
@@ -90,9 +90,9 @@ __global__ void flags(const pdl_chain_args a, const pdl_flags f) {
 
   const uint64_t previous = a.previous[neighbour()];
   part += body<Body, false, false, Stamped>(a, previous, triggering);
-  const uint32_t total = block_total(part);
+  const uint64_t value = block_value<Body>(previous, part, a.node);
   if (threadIdx.x == 0) {
-    a.values[blockIdx.x] = mix(previous, total, a.node, blockIdx.x);
+    a.values[blockIdx.x] = value;
     store_release(f.flags + blockIdx.x, 1);
   }
   if constexpr (Stamped) stamping.store(a.stamps, triggering.issued_ns);
@@ -104,7 +104,7 @@ template <pdl_body Body>
 __global__ void persistent(pdl_chain_args a, const pdl_persistent p) {
   Triggering triggering{0, 0};
   for (uint32_t node = 0; node < p.nodes; ++node) {
-    if constexpr (Body == PDL_BODY_STREAM) {
+    if constexpr (Body == PDL_BODY_STREAM || Body == PDL_BODY_STREAM_NARROW) {
       a.region = static_cast<const uint4*>(p.stream_buffer) + node * p.node_vectors % p.region_modulus;
     }
     uint32_t part = preamble(a);
@@ -112,9 +112,9 @@ __global__ void persistent(pdl_chain_args a, const pdl_persistent p) {
 
     const uint64_t previous = a.previous[neighbour()];
     part += body<Body, false, false, false>(a, previous, triggering);
-    const uint32_t total = block_total(part);
+    const uint64_t value = block_value<Body>(previous, part, node);
     if (threadIdx.x == 0) {
-      a.values[blockIdx.x] = mix(previous, total, node, blockIdx.x);
+      a.values[blockIdx.x] = value;
       add_release(p.arrived, 1);
     }
     // The partial sums are reused: no thread may be a node ahead of thread 0.

@@ -11,5 +11,6 @@ const void* chain_kernel(uint32_t trigger, uint32_t body, uint32_t stamped);
 const void* native_kernel(uint32_t body, uint32_t stamped);
 const void* flags_kernel(uint32_t body, uint32_t stamped);
 const void* persistent_kernel(uint32_t body);
+const void* check_kernel(uint32_t kernel);
 
 }  // namespace pdl

@@ -53,14 +53,30 @@ __device__ __forceinline__ void add_release(uint32_t* address, uint32_t value) {
   asm volatile("red.release.gpu.global.add.u32 [%0], %1;" ::"l"(address), "r"(value) : "memory");
 }
 
-// A 16-byte load that bypasses L1, so that a body that streams L2 does not become one that streams
-// L1. Volatile: the compiler may neither drop it nor move it over the sync or the trigger.
-__device__ __forceinline__ uint4 load_stream(const uint4* address) {
-  uint4 v;
-  asm volatile("ld.global.cg.v4.u32 {%0, %1, %2, %3}, [%4];"
-               : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w)
-               : "l"(address)
-               : "memory");
+// A 16-byte load, or zeros where there is nothing to load. The predicate is inside, since a branch
+// around every load would keep them from being in flight together. Volatile: the compiler may
+// neither drop it nor move it over the sync or the trigger.
+//
+// Bypasses L1, so that a body that streams L2 does not become one that streams L1.
+__device__ __forceinline__ uint4 load_stream(const uint4* address, bool inside) {
+  uint4 v{};
+  asm volatile(
+      "{ .reg .pred p; setp.ne.u32 p, %5, 0;\n"
+      "@p ld.global.cg.v4.u32 {%0, %1, %2, %3}, [%4]; }"
+      : "+r"(v.x), "+r"(v.y), "+r"(v.z), "+r"(v.w)
+      : "l"(address), "r"(static_cast<uint32_t>(inside))
+      : "memory");
+  return v;
+}
+
+// The same through the non-coherent path, for kernels without a sync.
+__device__ __forceinline__ uint4 load_stream_native(const uint4* address, bool inside) {
+  uint4 v{};
+  asm volatile(
+      "{ .reg .pred p; setp.ne.u32 p, %5, 0;\n"
+      "@p ld.global.nc.v4.u32 {%0, %1, %2, %3}, [%4]; }"
+      : "+r"(v.x), "+r"(v.y), "+r"(v.z), "+r"(v.w)
+      : "l"(address), "r"(static_cast<uint32_t>(inside)));
   return v;
 }
 

@@ -35,7 +35,7 @@ __global__ void flush(uint4* region, uint64_t vectors) {
   const uint64_t stride = static_cast<uint64_t>(gridDim.x) * blockDim.x;
   for (uint64_t v = static_cast<uint64_t>(blockIdx.x) * blockDim.x + threadIdx.x; v < vectors;
        v += stride) {
-    const uint4 word = load_stream(region + v);
+    const uint4 word = load_stream(region + v, true);
     region[v] = word;
   }
 }

@@ -17,6 +17,7 @@ const void* find(const pdl_kernel& kernel) {
                  : chain_kernel(kernel.trigger, kernel.body, kernel.stamped);
     case PDL_FAMILY_FLAGS: return pdl::flags_kernel(kernel.body, kernel.stamped);
     case PDL_FAMILY_PERSISTENT: return pdl::persistent_kernel(kernel.body);
+    case PDL_FAMILY_CHECK: return pdl::check_kernel(kernel.body);
     default: return nullptr;
   }
 }
@@ -149,10 +150,25 @@ int32_t pdl_launch_persistent(void* stream, const pdl_launch* launch, const pdl_
   return enqueue(stream, *launch, *kernel, arguments);
 }
 
+int32_t pdl_launch_check_node(void* stream, const pdl_launch* launch, const pdl_kernel* kernel,
+                              const pdl_check_args* args, const uint64_t* input) {
+  void* arguments[] = {const_cast<pdl_check_args*>(args), &input};
+  return enqueue(stream, *launch, *kernel, arguments);
+}
+
 int32_t pdl_launch_chain_loop(void* stream, const pdl_launch* launch, const pdl_kernel* kernel,
                               const pdl_chain_args* args, uint32_t count) {
   for (uint32_t i = 0; i < count; ++i) {
     const int32_t error = pdl_launch_chain(stream, launch, kernel, args);
+    if (error) return error;
+  }
+  return cudaSuccess;
+}
+
+int32_t pdl_launch_graph_loop(void* stream, void* executable, uint32_t count) {
+  for (uint32_t i = 0; i < count; ++i) {
+    const cudaError_t error =
+        cudaGraphLaunch(static_cast<cudaGraphExec_t>(executable), static_cast<cudaStream_t>(stream));
     if (error) return error;
   }
   return cudaSuccess;

@@ -26,7 +26,15 @@ typedef enum {
   PDL_TRIGGER_AFTER = 6
 } pdl_trigger;
 
-typedef enum { PDL_BODY_FMA = 0, PDL_BODY_STREAM = 1, PDL_BODY_SPIN = 2 } pdl_body;
+/* STREAM has twice as many loads in flight a thread as STREAM_NARROW, whose registers allow blocks of
+ * more than 512 threads. NONE passes the primary's value on, by one thread. */
+typedef enum {
+  PDL_BODY_FMA = 0,
+  PDL_BODY_STREAM = 1,
+  PDL_BODY_STREAM_NARROW = 2,
+  PDL_BODY_SPIN = 3,
+  PDL_BODY_NONE = 4
+} pdl_body;
 
 typedef enum {
   PDL_PREAMBLE_NONE = 0,
@@ -36,7 +44,12 @@ typedef enum {
   PDL_PREAMBLE_PREFETCH_SMEM = 4
 } pdl_preamble;
 
-typedef enum { PDL_FAMILY_CHAIN = 0, PDL_FAMILY_FLAGS = 1, PDL_FAMILY_PERSISTENT = 2 } pdl_family;
+typedef enum {
+  PDL_FAMILY_CHAIN = 0,
+  PDL_FAMILY_FLAGS = 1,
+  PDL_FAMILY_PERSISTENT = 2,
+  PDL_FAMILY_CHECK = 3
+} pdl_family;
 
 /* How a kernel is launched. One-dimensional; cluster_blocks 1 launches without clusters. */
 typedef struct {
@@ -47,7 +60,8 @@ typedef struct {
   uint32_t dependency; /* pdl_dependency */
 } pdl_launch;
 
-/* Which kernel: `trigger` and `body` are pdl_trigger and pdl_body, `stamped` is 0 or 1. */
+/* Which kernel: `trigger` and `body` are pdl_trigger and pdl_body, `stamped` is 0 or 1. Of the check
+ * family `body` is a pdl_check_kernel and the others are 0. */
 typedef struct {
   uint32_t family; /* pdl_family */
   uint32_t trigger;
@@ -104,6 +118,90 @@ typedef struct {
   uint32_t reserved;
 } pdl_persistent;
 
+/* Kernels of the race check: three correct ones, and mutants of each. */
+typedef enum {
+  PDL_CHECK_CORRECT = 0,
+  PDL_CHECK_NO_SYNC = 1,
+  PDL_CHECK_LOAD_ABOVE_SYNC = 2,
+  PDL_CHECK_SYNC_IN_ONE_WARP = 3,
+  PDL_CHECK_EARLY_RETURN = 4,
+  PDL_CHECK_STORE_ABOVE_SYNC = 5,
+  PDL_CHECK_LOOP = 6, /* correct: the sync inside a loop */
+  PDL_CHECK_LOOP_RESTRICT = 7,
+  PDL_CHECK_THREE_SLOTS = 8, /* correct: stages in a ring before the sync */
+  PDL_CHECK_TWO_SLOTS = 9,
+  PDL_CHECK_FAULT = 10,
+  PDL_CHECK_HANG = 11
+} pdl_check_kernel;
+
+/* What a row holds before its node writes it. */
+#define PDL_CHECK_POISON 0xDEADDEADDEADDEADull
+/* Most nodes of one repetition, and entries of the table that sleeps are drawn from. */
+#define PDL_CHECK_NODES 16
+#define PDL_CHECK_SLEEPS 64
+
+/* When a block of a check node began and ended, on the global timer; zeros: it has not ended. */
+typedef struct {
+  uint64_t begin_ns;
+  uint64_t end_ns;
+} pdl_check_stamp;
+
+/* One node of a repetition. A row is one value a thread of the grid. */
+typedef struct {
+  const uint64_t* repetition; /* counts the repetitions that were judged */
+  uint64_t input_stride;      /* values from one round's input to the next's; 0: the same row */
+  const uint64_t* late_input; /* the input again, for the read after the sleep */
+  uint64_t* output;
+  uint64_t* first; /* row of what the first read found */
+  uint64_t* late;  /* row of what the read after the sleep found */
+  uint64_t* stage; /* rows of the staging ring */
+  pdl_check_stamp* stamps; /* one a block */
+  uint64_t seed;
+  uint32_t sleeps_ns[PDL_CHECK_SLEEPS];
+  uint32_t node;
+  uint32_t trigger; /* pdl_trigger: at entry, after the sync, or implicit */
+  uint32_t rounds;
+  uint32_t block_shift;   /* block b reads what block b + shift of its primary wrote */
+  uint32_t active_blocks; /* the blocks after these have nothing to do */
+  uint32_t steps;         /* of the loop around the sync: 1 */
+  uint32_t clears;        /* 1: the node clears its output before it adds up */
+  uint32_t reserved;
+} pdl_check_args;
+
+/* What the judge knows after the repetitions so far. */
+typedef struct {
+  uint64_t repetitions;
+  uint64_t wrong;       /* repetitions with a wrong value */
+  uint64_t mismatches;  /* wrong values */
+  uint64_t co_resident; /* repetitions in which a node began before the node `reach` before it ended */
+  uint64_t first_repetition; /* of the first wrong one, UINT64_MAX: none; then its lowest index */
+  uint64_t first_index;
+  uint64_t first_found;
+  int64_t first_overlap_ns; /* longest overlap in that repetition; INT64_MIN: unknown */
+  int64_t overlap_ns;       /* longest overlap of any repetition */
+  uint64_t candidate;       /* of the repetition that is being judged, as the rest */
+  uint64_t begin_ns[PDL_CHECK_NODES];
+  uint64_t end_ns[PDL_CHECK_NODES];
+  uint32_t ticket;
+  uint32_t reserved;
+} pdl_check_state;
+
+/* What a repetition is judged by. */
+typedef struct {
+  pdl_check_state* state;
+  uint64_t* records;        /* all rows, `count` values */
+  const uint64_t* expected; /* the oracle's, `count` values a round */
+  uint64_t count;
+  pdl_check_stamp* stamps; /* grid_blocks a node */
+  uint64_t margin_ns;      /* an overlap below this proves nothing */
+  uint32_t nodes;
+  uint32_t grid_blocks;
+  uint32_t idle_nodes; /* a bit a node whose blocks leave no stamp */
+  uint32_t reach;
+  uint32_t rounds;
+  uint32_t reserved;
+} pdl_check_judge;
+
 /* What is known of a kernel at a shape. */
 typedef struct {
   int32_t ptx_version;
@@ -145,6 +243,9 @@ int32_t pdl_launch_persistent(void* stream, const pdl_launch* launch, const pdl_
 int32_t pdl_launch_chain_loop(void* stream, const pdl_launch* launch, const pdl_kernel* kernel,
                               const pdl_chain_args* args, uint32_t count);
 
+/* `count` launches of an instantiated graph (cudaGraphExec_t), likewise. */
+int32_t pdl_launch_graph_loop(void* stream, void* executable, uint32_t count);
+
 /* Holds the stream until *open is not 0 or `timeout_ns` have passed; then *timed_out is set. */
 int32_t pdl_launch_gate(void* stream, const uint32_t* open, uint32_t* timed_out,
                         uint64_t timeout_ns);
@@ -163,6 +264,15 @@ int32_t pdl_launch_timer_step(void* stream, uint64_t* step_ns, uint32_t reads);
  * 2 words a block, zero. `offsets_ns`, `trips_ns`, `sms`: one a block; of the shortest trip. */
 int32_t pdl_launch_skew(void* stream, uint32_t blocks, uint32_t rounds, uint64_t* mailbox,
                         int64_t* offsets_ns, uint64_t* trips_ns, uint32_t* sms);
+
+/* One node of the race check. `input` is apart from the other arguments, so that a mutant can
+ * qualify it. */
+int32_t pdl_launch_check_node(void* stream, const pdl_launch* launch, const pdl_kernel* kernel,
+                              const pdl_check_args* args, const uint64_t* input);
+/* Poisons the rows and clears the stamps before a repetition. */
+int32_t pdl_launch_check_poison(void* stream, const pdl_check_judge* judge);
+/* Compares the rows with the oracle's after a repetition and counts it. */
+int32_t pdl_launch_check_judge(void* stream, const pdl_check_judge* judge);
 
 /* Makes the next launch into a capturing stream depend on the last one over a programmatic edge
  * from `from_port` (0 default, 1 programmatic, 2 launch completion). */

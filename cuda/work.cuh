@@ -10,8 +10,10 @@ namespace pdl {
 constexpr uint32_t kChains = 4;
 // Multiply-adds a step of the FMA body: a thread's loop overhead is spread over these.
 constexpr uint32_t kStepFma = 32;
-// Vectors that a thread has in flight a step of a streaming body; the next step's are in flight too.
-constexpr uint32_t kStepVectors = 4;
+// Vectors that a thread loads a step of a streaming body. Two steps are in flight: 256 bytes a
+// thread keep HBM busy with 128 threads an SM.
+constexpr uint32_t kStepVectors = 8;
+constexpr uint32_t kStepVectorsNarrow = 4;
 constexpr uint32_t kOneBits = 0x3f800000;
 constexpr uint32_t kMantissa = 0x007fffff;
 
@@ -130,17 +132,17 @@ __device__ __forceinline__ uint32_t fma_body(const pdl_chain_args& a, uint64_t p
 __device__ __forceinline__ uint32_t sum4(uint4 v) { return v.x + v.y + v.z + v.w; }
 
 template <bool Native>
-__device__ __forceinline__ uint4 load_vector(const uint4* address) {
+__device__ __forceinline__ uint4 load_vector(const uint4* address, bool inside) {
   if constexpr (Native) {
-    return __ldg(address);
+    return load_stream_native(address, inside);
   } else {
-    return load_stream(address);
+    return load_stream(address, inside);
   }
 }
 
 // Streams the block's region. A step's loads are issued before the step before it is summed, so
 // the memory pipeline stays full over the trigger too.
-template <bool Native, bool InBody, bool Stamped>
+template <uint32_t StepVectors, bool Native, bool InBody, bool Stamped>
 __device__ __forceinline__ uint32_t stream_body(const pdl_chain_args& a,
                                                 Triggering& triggering) {
   const uint4* from = region(a);
@@ -153,21 +155,23 @@ __device__ __forceinline__ uint32_t stream_body(const pdl_chain_args& a,
     for (uint32_t v = threadIdx.x; v < begin; v += blockDim.x) sum += sum4(staged[v]);
   }
   const uint32_t end = static_cast<uint32_t>(a.body_units);
-  uint4 current[kStepVectors] = {};
+  uint4 current[StepVectors] = {};
   uint32_t v = threadIdx.x;
+  // Not unrolled: the variants that trigger inside cannot be, and all should stream alike.
+#pragma unroll 1
   for (uint64_t step = 0; step <= a.body_steps; ++step) {
     if constexpr (InBody) {
       if (step == a.trigger_step) triggering.issue<Stamped>();
     }
-    uint4 next[kStepVectors];
+    uint4 next[StepVectors];
 #pragma unroll
-    for (uint32_t i = 0; i < kStepVectors; ++i) {
+    for (uint32_t i = 0; i < StepVectors; ++i) {
       const bool inside = v >= begin && v < end;
-      next[i] = inside ? load_vector<Native>(from + v) : uint4{};
+      next[i] = load_vector<Native>(from + v, inside);
       v += blockDim.x;
     }
 #pragma unroll
-    for (uint32_t i = 0; i < kStepVectors; ++i) {
+    for (uint32_t i = 0; i < StepVectors; ++i) {
       sum += sum4(current[i]);
       current[i] = next[i];
     }
@@ -192,9 +196,14 @@ __device__ __forceinline__ uint32_t body(const pdl_chain_args& a, uint64_t previ
                                          Triggering& triggering) {
   if constexpr (Body == PDL_BODY_FMA) return fma_body<InBody, Stamped>(a, previous, triggering);
   if constexpr (Body == PDL_BODY_STREAM) {
-    return stream_body<Native, InBody, Stamped>(a, triggering);
+    return stream_body<kStepVectors, Native, InBody, Stamped>(a, triggering);
+  }
+  if constexpr (Body == PDL_BODY_STREAM_NARROW) {
+    return stream_body<kStepVectorsNarrow, Native, InBody, Stamped>(a, triggering);
   }
   if constexpr (Body == PDL_BODY_SPIN) return spin_body<InBody, Stamped>(a, triggering);
+  if constexpr (Body == PDL_BODY_NONE && InBody) triggering.issue<Stamped>();
+  return 0;
 }
 
 // Sum of every thread's part, in thread 0. Ends the body: no thread passes before all have arrived.
@@ -210,6 +219,15 @@ __device__ __forceinline__ uint32_t block_total(uint32_t part) {
   if (warp != 0) return 0;
   const uint32_t warps = (blockDim.x + 31) / 32;
   return __reduce_add_sync(mask, lane < warps ? parts[lane] : 0);
+}
+
+// The value a block writes, in thread 0: what it read, and the sum of its threads' work. Without a
+// body there is nothing to sum, and thread 0 need not wait for the others.
+template <pdl_body Body>
+__device__ __forceinline__ uint64_t block_value(uint64_t previous, uint32_t part,
+                                                uint32_t node) {
+  const uint32_t total = Body == PDL_BODY_NONE ? 0 : block_total(part);
+  return mix(previous, total, node, blockIdx.x);
 }
 
 // The block whose value this one reads: never its own, where there is another.

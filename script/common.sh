@@ -21,7 +21,7 @@ flags_to_env() {
     shift
     case $flag in
       --) criterion_args=("$@") && return ;;
-      --quick | --dry-run | --no-gate) value=1 ;; # the flags that take no value
+      --quick | --dry-run | --no-gate | --no-conditioning) value=1 ;; # the flags that take no value
       --?*=*) value=${flag#*=} flag=${flag%%=*} ;;
       --[a-z]*)
         [[ $# -gt 0 && $1 != --* ]] || die 2 "cannot read the flags: $flag needs a value; see --help"

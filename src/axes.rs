@@ -15,8 +15,10 @@ pub trait Number: Copy + PartialOrd + FromStr {
     fn float(self) -> f64;
     /// The number nearest to a float.
     fn nearest(value: f64) -> Self;
-    /// What is wrong with it, if anything.
-    fn refuse(self) -> Option<&'static str>;
+    /// Whether it is one that is expected; parsing alone lets NaN and infinity pass.
+    fn allowed(self) -> bool {
+        true
+    }
     /// What is expected, for messages.
     const EXPECTED: &'static str;
 }
@@ -28,9 +30,6 @@ impl Number for u32 {
     fn nearest(value: f64) -> Self {
         value.round() as u32
     }
-    fn refuse(self) -> Option<&'static str> {
-        None
-    }
     const EXPECTED: &'static str = "a whole number from 0 to 4294967295";
 }
 
@@ -41,10 +40,7 @@ impl Number for u64 {
     fn nearest(value: f64) -> Self {
         value.round() as u64
     }
-    fn refuse(self) -> Option<&'static str> {
-        None
-    }
-    const EXPECTED: &'static str = "a whole number";
+    const EXPECTED: &'static str = "a whole number from 0 to 18446744073709551615";
 }
 
 impl Number for f64 {
@@ -54,14 +50,10 @@ impl Number for f64 {
     fn nearest(value: f64) -> Self {
         value
     }
-    fn refuse(self) -> Option<&'static str> {
-        match self {
-            v if !v.is_finite() => Some("it is not finite"),
-            v if v < 0.0 => Some("it is negative"),
-            _ => None,
-        }
+    fn allowed(self) -> bool {
+        self.is_finite() && self >= 0.0
     }
-    const EXPECTED: &'static str = "a number that is not negative";
+    const EXPECTED: &'static str = "a finite number from 0 up";
 }
 
 impl<T: Number> FromStr for Axis<T> {
@@ -88,11 +80,8 @@ impl<T: Number> FromStr for Axis<T> {
 }
 
 fn number<T: Number>(text: &str) -> Result<T, String> {
-    let value: T = text.parse().map_err(|_| format!("'{text}' is not {}", T::EXPECTED))?;
-    match value.refuse() {
-        Some(why) => Err(format!("'{text}' is not {}: {why}", T::EXPECTED)),
-        None => Ok(value),
-    }
+    let value = text.parse().ok().filter(|value: &T| value.allowed());
+    value.ok_or_else(|| format!("'{text}' is not {}", T::EXPECTED))
 }
 
 /// `from..to:step`, both ends included; the step is 1 when left out.

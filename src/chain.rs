@@ -132,9 +132,10 @@ impl FromStr for Trigger {
             _ => {}
         }
         let expected = || {
+            let nearest = nearest_trigger(text);
             format!(
-                "'{text}' is not a trigger: implicit, at-entry, after, or k/n with k from 0 to n \
-                 and n from 1 to {MAX_SEGMENTS} (4/8)"
+                "'{text}' is not a trigger{nearest}: implicit, at-entry, after, or k/n with k from \
+                 0 to n and n from 1 to {MAX_SEGMENTS} (4/8)"
             )
         };
         let (at, of) = text.split_once('/').ok_or_else(expected)?;
@@ -145,6 +146,34 @@ impl FromStr for Trigger {
         }
         Ok(Trigger::Segment { at, of })
     }
+}
+
+/// `, did you mean X` for a word that is nearly the name of a trigger.
+fn nearest_trigger(text: &str) -> String {
+    const NEAR: usize = 3;
+    let distance = |name: &str| edit_distance(&text.to_ascii_lowercase(), name);
+    let names = ["implicit", "at-entry", "after"];
+    match names.into_iter().min_by_key(|name| distance(name)) {
+        Some(name) if distance(name) <= NEAR && text.len() <= 2 * name.len() => {
+            format!(", did you mean {name}")
+        }
+        _ => String::new(),
+    }
+}
+
+/// Levenshtein's distance: the fewest insertions, deletions and replacements, in bytes.
+fn edit_distance(from: &str, to: &str) -> usize {
+    let mut row: Vec<usize> = (0..=to.len()).collect();
+    for (i, a) in from.bytes().enumerate() {
+        let mut diagonal = row[0];
+        row[0] = i + 1;
+        for (j, b) in to.bytes().enumerate() {
+            let replaced = diagonal + usize::from(a != b);
+            diagonal = row[j + 1];
+            row[j + 1] = replaced.min(diagonal + 1).min(row[j] + 1);
+        }
+    }
+    row[to.len()]
 }
 
 impl Serialize for Trigger {
@@ -202,6 +231,8 @@ pub enum BodyKind {
     L2,
     /// Spins until absolute deadlines; cannot show contention.
     Spin,
+    /// No work: one thread passes the primary's value on. The hop alone.
+    None,
 }
 
 impl BodyKind {
@@ -463,6 +494,8 @@ pub struct Chain {
 
 /// The most nodes of a chain.
 pub const MAX_NODES: u32 = 100_000;
+/// Bytes of one load of a body that streams: a block reads whole ones.
+const VECTOR_BYTES: u64 = 16;
 /// The longest preamble or body that can be asked for: one second.
 pub const MAX_WORK_NS: f64 = 1e9;
 
@@ -517,6 +550,15 @@ impl Chain {
             )
             .remedy("use --body-us"));
         }
+        if let Target::Bytes(bytes) = self.body.target {
+            let blocks = self.shape.grid_blocks;
+            if bytes < VECTOR_BYTES * u64::from(blocks) {
+                return Err(Error::usage(
+                    format!("use --body-bytes {bytes} with a grid of {blocks}"),
+                    format!("each block reads at least {VECTOR_BYTES} bytes"),
+                ));
+            }
+        }
         Ok(())
     }
 }
@@ -549,6 +591,26 @@ mod tests {
         for text in ["", "9/8", "1/0", "-1/8", "4/65", "entry", "1/8/2", "0x1/8", "1 /8"] {
             let error = text.parse::<Trigger>().unwrap_err();
             assert!(error.contains("k/n"), "{text}: {error}");
+        }
+    }
+
+    #[test]
+    fn a_trigger_that_is_nearly_right_gets_the_right_one() {
+        let cases = [
+            ("implict", Some("implicit")),
+            ("Implicit", Some("implicit")),
+            ("at_entry", Some("at-entry")),
+            ("entry", Some("at-entry")),
+            ("aftr", Some("after")),
+            ("9/8", None),
+            ("x", None),
+            ("before-the-store", None),
+        ];
+        for (text, expected) in cases {
+            let error = text.parse::<Trigger>().unwrap_err();
+            let suggested =
+                error.split("did you mean ").nth(1).map(|rest| &rest[..rest.find(':').unwrap()]);
+            assert_eq!(suggested, expected, "{error}");
         }
     }
 

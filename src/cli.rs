@@ -1,9 +1,10 @@
 //! The command line: every flag is mirrored as a `PDL_*` variable.
 
+use std::ffi::OsStr;
 use std::path::PathBuf;
+use std::time::Duration;
 
-use clap::builder::FalseyValueParser;
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
 
 use crate::axes::Axis;
 use crate::chain::*;
@@ -29,6 +30,8 @@ pub enum Command {
     Doctor(DoctorArgs),
     /// Trigger × arm sweep: run directory, table, charts
     Sweep(Box<SweepArgs>),
+    /// Races: adversarial primaries, mutants, repeated replays
+    Check(CheckArgs),
     /// Sync, trigger and global accesses in the machine code of a file, without a GPU
     Inspect(InspectArgs),
     /// Rebuild every table and chart of a run from its raw samples, without a GPU
@@ -71,16 +74,56 @@ pub struct DoctorArgs {
     pub backend: BackendChoice,
 }
 
-/// How the reports of `pdl inspect` are printed.
+/// How findings are printed that are no summary of a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-pub enum InspectFormat {
-    /// For people: a line a kernel, targets that agree together.
+pub enum FindingsFormat {
+    /// For people.
     #[default]
     Table,
-    /// Everything that was found.
+    /// One JSON object.
     Json,
     /// For a pull request.
     Markdown,
+}
+
+/// Arguments of `pdl check`.
+#[derive(Clone, Debug, Args)]
+pub struct CheckArgs {
+    /// Small grids and a tenth of the repetitions
+    #[arg(long, env = "PDL_QUICK", value_parser = parse_switch)]
+    pub quick: bool,
+    /// Seed of the sleeps
+    #[arg(long, default_value_t = 1, env = "PDL_SEED")]
+    pub seed: u64,
+    /// Repetitions of all correct kernels together [default: 100000, quick: 10000]
+    #[arg(long, env = "PDL_REPETITIONS", value_parser = clap::value_parser!(u64).range(1..))]
+    pub repetitions: Option<u64>,
+    /// Sleeps of the primaries to draw from, µs, 0 to 200
+    #[arg(
+        long,
+        value_delimiter = ',',
+        default_value = "0,1,2,5,10,20,50,100,200",
+        env = "PDL_SLEEP_US"
+    )]
+    pub sleep_us: Vec<f64>,
+    /// How to print the findings
+    #[arg(long, value_enum, default_value_t, env = "PDL_FORMAT")]
+    pub format: FindingsFormat,
+    /// Check only these: correct, mutants, or the name of a test or a mutant
+    #[arg(long, env = "PDL_ONLY")]
+    pub only: Option<String>,
+    /// Device: races need a real one
+    #[arg(long, value_enum, default_value_t, env = "PDL_BACKEND")]
+    pub backend: BackendChoice,
+    /// Seconds without an answer after which a case is given up
+    #[arg(long, default_value_t = 30, env = "PDL_DEADLINE_S", value_parser = clap::value_parser!(u64).range(1..))]
+    pub deadline_s: u64,
+    /// Run the cases of one group and print what they measured, a JSON object a line
+    #[arg(long, hide = true)]
+    pub child: Option<String>,
+    /// The group's first case
+    #[arg(long, hide = true, default_value_t = 0)]
+    pub from: usize,
 }
 
 /// Arguments of `pdl inspect`.
@@ -96,15 +139,15 @@ pub struct InspectArgs {
     pub target: Vec<String>,
     /// How to print
     #[arg(long, value_enum, default_value_t, env = "PDL_FORMAT")]
-    pub format: InspectFormat,
+    pub format: FindingsFormat,
     /// Fail with exit code 4 on findings: a severity and those above it, or a code
     #[arg(long, value_delimiter = ',', env = "PDL_DENY")]
     pub deny: Vec<Deny>,
     /// Disassemble kernels without sync too, and count what they access
-    #[arg(long, env = "PDL_FULL", value_parser = FalseyValueParser::new())]
+    #[arg(long, env = "PDL_FULL", value_parser = parse_switch)]
     pub full: bool,
     /// List the instructions behind the findings (table)
-    #[arg(long, env = "PDL_SITES", value_parser = FalseyValueParser::new())]
+    #[arg(long, env = "PDL_SITES", value_parser = parse_switch)]
     pub sites: bool,
 }
 
@@ -191,14 +234,17 @@ pub struct SweepArgs {
     #[arg(long, value_enum, default_value_t, env = "PDL_BACKEND")]
     pub backend: BackendChoice,
     /// Seconds in place of a minute, wider intervals
-    #[arg(long, env = "PDL_QUICK", value_parser = FalseyValueParser::new())]
+    #[arg(long, env = "PDL_QUICK", value_parser = parse_switch)]
     pub quick: bool,
     /// Print the points and the expected time, measure nothing
-    #[arg(long, env = "PDL_DRY_RUN", value_parser = FalseyValueParser::new())]
+    #[arg(long, env = "PDL_DRY_RUN", value_parser = parse_switch)]
     pub dry_run: bool,
     /// Measure without the gate: host launch time is inside
-    #[arg(long, env = "PDL_NO_GATE", value_parser = FalseyValueParser::new())]
+    #[arg(long, env = "PDL_NO_GATE", value_parser = parse_switch)]
     pub no_gate: bool,
+    /// Do not bring the launch path into one state before each sample: arms leak into each other
+    #[arg(long, env = "PDL_NO_CONDITIONING", value_parser = parse_switch)]
+    pub no_conditioning: bool,
     /// Run directory [default: results/<utc>-sweep]
     #[arg(long, env = "PDL_OUT", conflicts_with = "resume")]
     pub out: Option<PathBuf>,
@@ -215,15 +261,48 @@ pub struct SweepArgs {
     #[arg(long, env = "PDL_ROUNDS_MAX")]
     pub rounds_max: Option<u32>,
     /// Seconds of device time a group may take
-    #[arg(long, env = "PDL_BUDGET_S")]
-    pub budget_s: Option<f64>,
+    #[arg(long, env = "PDL_BUDGET_S", value_parser = parse_budget)]
+    pub budget_s: Option<Duration>,
     /// How to print the summary
     #[arg(long, value_enum, default_value_t, env = "PDL_FORMAT")]
     pub format: Format,
 }
 
+/// Variables of this process that begin with `PDL_` and that nothing reads: most likely a flag that
+/// is misspelt and so does nothing.
+pub fn unread_variables() -> Vec<String> {
+    /// Read by the build and by tests.
+    const OTHERS: [&str; 2] = ["PDL_PACK", "PDL_REQUIRE"];
+    let command = Cli::command();
+    let flags = command.get_subcommands().flat_map(|command| command.get_arguments());
+    let read: Vec<&OsStr> = flags.filter_map(|flag| flag.get_env()).collect();
+    let set = std::env::vars_os().map(|(name, _)| name);
+    let unread = set.filter(|name| {
+        let text = name.to_string_lossy();
+        text.starts_with("PDL_") && !OTHERS.contains(&&*text) && !read.contains(&name.as_os_str())
+    });
+    unread.map(|name| name.to_string_lossy().into_owned()).collect()
+}
+
 fn parse_trigger(text: &str) -> std::result::Result<Trigger, String> {
     text.trim().parse()
+}
+
+/// A flag without a value comes here as `true`, its variable as what it holds.
+fn parse_switch(text: &str) -> std::result::Result<bool, String> {
+    match text.trim().to_ascii_lowercase().as_str() {
+        "1" | "true" | "yes" | "on" => Ok(true),
+        "" | "0" | "false" | "no" | "off" => Ok(false),
+        _ => Err("it is neither 1, true, yes, on nor 0, false, no, off".to_owned()),
+    }
+}
+
+fn parse_budget(text: &str) -> std::result::Result<Duration, String> {
+    /// A day: a group that takes longer is a mistake.
+    const MOST_S: f64 = 86_400.0;
+    let seconds = text.trim().parse().ok().filter(|s| (0.0..=MOST_S).contains(s));
+    let budget = seconds.map(Duration::from_secs_f64).filter(|budget| !budget.is_zero());
+    budget.ok_or_else(|| format!("it is not a number of seconds above 0, up to {MOST_S}"))
 }
 
 impl SweepArgs {
@@ -240,34 +319,35 @@ impl SweepArgs {
     /// The axes.
     pub fn axes(&self) -> Axes {
         let grids = match (&self.grid, &self.waves) {
-            (Some(grid), _) => grid.0.iter().map(|&blocks| Grid::Blocks(blocks)).collect(),
-            (None, Some(waves)) => waves.0.iter().map(|&waves| Grid::Waves(waves)).collect(),
+            (Some(grid), _) => distinct(&grid.0).into_iter().map(Grid::Blocks).collect(),
+            (None, Some(waves)) => distinct(&waves.0).into_iter().map(Grid::Waves).collect(),
             (None, None) => vec![Grid::PerSm],
         };
         let bodies = match (&self.body_bytes, &self.body_us) {
-            (Some(bytes), _) => bytes.0.iter().map(|&bytes| Target::Bytes(bytes)).collect(),
-            (None, Some(us)) => us.0.iter().map(|&us| Target::Ns(us * 1e3)).collect(),
+            (Some(bytes), _) => distinct(&bytes.0).into_iter().map(Target::Bytes).collect(),
+            (None, Some(us)) => {
+                distinct(&us.0).into_iter().map(|us| Target::Ns(us * 1e3)).collect()
+            }
             (None, None) => vec![Target::Ns(4000.0)],
         };
         Axes {
-            triggers: distinct(if self.trigger.is_empty() {
-                Trigger::defaults()
-            } else {
-                self.trigger.clone()
-            }),
+            triggers: match self.trigger[..] {
+                [] => Trigger::defaults(),
+                _ => distinct(&self.trigger),
+            },
             arms: if self.arm.is_empty() { default_arms() } else { self.arm.clone() },
-            nodes: self.nodes.0.clone(),
+            nodes: distinct(&self.nodes.0),
             grids,
-            block_threads: self.block.0.clone(),
-            shared_kib: self.shared_kib.0.clone(),
-            cluster_blocks: self.cluster.0.clone(),
-            preamble_kinds: distinct(self.preamble_kind.clone()),
-            preamble_us: self.preamble_us.0.clone(),
-            body_kinds: distinct(self.body_kind.clone()),
+            block_threads: distinct(&self.block.0),
+            shared_kib: distinct(&self.shared_kib.0),
+            cluster_blocks: distinct(&self.cluster.0),
+            preamble_kinds: distinct(&self.preamble_kind),
+            preamble_us: distinct(&self.preamble_us.0),
+            body_kinds: distinct(&self.body_kind),
             bodies,
-            trigger_by: distinct(self.trigger_by.clone()),
-            l2: distinct(self.l2.clone()),
-            modes: distinct(self.mode.clone()),
+            trigger_by: distinct(&self.trigger_by),
+            l2: distinct(&self.l2),
+            modes: distinct(&self.mode),
         }
     }
 
@@ -291,11 +371,7 @@ impl SweepArgs {
                 "there is at least one round, and the fewest are not above the most",
             ));
         }
-        if let Some(seconds) = self.budget_s {
-            let budget = std::time::Duration::try_from_secs_f64(seconds).ok();
-            let budget = budget.filter(|budget| !budget.is_zero()).ok_or_else(|| {
-                Error::usage(format!("use --budget-s {seconds}"), "it must be a number above 0")
-            })?;
+        if let Some(budget) = self.budget_s {
             stopping.group_budget = budget;
         }
         Ok(stopping)
@@ -303,9 +379,9 @@ impl SweepArgs {
 }
 
 /// The values in their order, each once.
-fn distinct<T: PartialEq>(values: Vec<T>) -> Vec<T> {
+fn distinct<T: PartialEq + Copy>(values: &[T]) -> Vec<T> {
     let mut seen: Vec<T> = Vec::new();
-    for value in values {
+    for &value in values {
         if !seen.contains(&value) {
             seen.push(value);
         }

@@ -13,6 +13,7 @@
 pub mod analysis;
 pub mod axes;
 pub mod chain;
+pub mod check;
 pub mod cli;
 pub mod cmd;
 pub mod device;

@@ -18,6 +18,10 @@ const ACQBULK: u64 = 0x82e;
 /// `PREEXIT`: the trigger.
 const PREEXIT: u64 = 0x82d;
 const TEXT: &[u8] = b".text.";
+const ELF: [u8; 4] = *b"\x7fELF";
+/// FNV-1a, 64 bits (Fowler, Noll, Vo).
+const HASH_START: u64 = 0xcbf2_9ce4_8422_2325;
+const HASH_PRIME: u64 = 0x0000_0100_0000_01b3;
 
 /// Syncs and triggers of one kernel.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -31,23 +35,56 @@ pub struct Counts {
 /// Counts by architecture (90 for sm_90) and mangled kernel name, for every cubin in `bytes`.
 pub fn scan(bytes: &[u8]) -> HashMap<(u32, String), Counts> {
     let mut found = HashMap::new();
-    let mut at = 0;
-    while let Some(next) = find_elf(bytes, at) {
-        // Fields that point past the end are refused by the parser, and the ELF is passed over.
-        let _ = scan_cubin(&bytes[next..], &mut found);
-        at = next + 4;
-    }
+    for_each_kernel(bytes, |kernel, code| {
+        found.insert(kernel, count(code));
+    });
     found
 }
 
-fn find_elf(bytes: &[u8], from: usize) -> Option<usize> {
-    let rest = bytes.get(from..)?;
-    rest.windows(4).position(|window| window == b"\x7fELF").map(|offset| from + offset)
+/// Hash of the machine code of each kernel, keyed as in [`scan`]: equal bytes have equal hashes.
+pub fn hashes(bytes: &[u8]) -> HashMap<(u32, String), u64> {
+    let mut found = HashMap::new();
+    for_each_kernel(bytes, |kernel, code| {
+        found.insert(kernel, hash(code));
+    });
+    found
 }
 
-fn scan_cubin(
+fn for_each_kernel(bytes: &[u8], mut visit: impl FnMut((u32, String), &[u8])) {
+    let mut at = 0;
+    while let Some(next) = find_elf(bytes, at) {
+        // Fields that point past the end are refused by the parser, and the ELF is passed over.
+        let _ = visit_cubin(&bytes[next..], &mut visit);
+        at = next + ELF.len();
+    }
+}
+
+/// The next ELF at or after `from`. Eight bytes at a time where none of them can be its first:
+/// the programs that are scanned have a hundred megabytes when they carry debug information.
+fn find_elf(bytes: &[u8], from: usize) -> Option<usize> {
+    const ONES: u64 = u64::from_ne_bytes([1; 8]);
+    const HIGH: u64 = u64::from_ne_bytes([0x80; 8]);
+    const FIRST: u64 = u64::from_ne_bytes([ELF[0]; 8]);
+    let mut at = from;
+    while let Some(rest) = bytes.get(at..).filter(|rest| rest.len() >= ELF.len()) {
+        if let Some(&word) = rest.first_chunk() {
+            let zero_where_first = u64::from_ne_bytes(word) ^ FIRST;
+            if zero_where_first.wrapping_sub(ONES) & !zero_where_first & HIGH == 0 {
+                at += word.len();
+                continue;
+            }
+        }
+        if rest.starts_with(&ELF) {
+            return Some(at);
+        }
+        at += 1;
+    }
+    None
+}
+
+fn visit_cubin(
     bytes: &[u8],
-    found: &mut HashMap<(u32, String), Counts>,
+    visit: &mut impl FnMut((u32, String), &[u8]),
 ) -> Result<(), object::read::Error> {
     let header = FileHeader64::<LittleEndian>::parse(bytes)?;
     let endian = header.endian()?;
@@ -63,7 +100,7 @@ fn scan_cubin(
             continue;
         }
         let code = section.data(endian, bytes)?;
-        found.insert((arch, String::from_utf8_lossy(kernel).into_owned()), count(code));
+        visit((arch, String::from_utf8_lossy(kernel).into_owned()), code);
     }
     Ok(())
 }
@@ -103,9 +140,40 @@ pub fn positions(code: &[u8]) -> Positions {
     found
 }
 
+fn hash(code: &[u8]) -> u64 {
+    code.iter().fold(HASH_START, |hash, &byte| (hash ^ u64::from(byte)).wrapping_mul(HASH_PRIME))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_hash_is_fnv_1a() {
+        // From the authors' test vectors.
+        for (text, expected) in [
+            ("", 0xcbf2_9ce4_8422_2325),
+            ("a", 0xaf63_dc4c_8601_ec8c),
+            ("foobar", 0x8594_4171_f739_67e8),
+        ] {
+            assert_eq!(hash(text.as_bytes()), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn an_elf_is_found_wherever_it_begins() {
+        for before in 0..20 {
+            for after in 0..10 {
+                let mut bytes = vec![0x7f; before];
+                bytes.extend(ELF);
+                bytes.extend(vec![b'E'; after]);
+                assert_eq!(find_elf(&bytes, 0), Some(before), "{before} {after}");
+                assert_eq!(find_elf(&bytes, before + 1), None, "{before} {after}");
+            }
+        }
+        assert_eq!(find_elf(&ELF[..3], 0), None);
+        assert_eq!(find_elf(&ELF, 9), None);
+    }
 
     #[test]
     fn opcodes_are_counted_whatever_their_predicate() {

@@ -12,7 +12,7 @@ fn main() -> ExitCode {
     match cmd::run(cli) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("pdl: {error}");
+            cmd::note(&error);
             error.exit_code()
         }
     }

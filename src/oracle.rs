@@ -98,6 +98,7 @@ pub fn total(chain: &Chain, node: u32, block: u32, prev: u64, buffer_words: u64)
     let body = match chain.body.kind {
         BodyKind::Fma => float_bits_sum(prev as u32, ACCUMULATORS * threads),
         BodyKind::Spin => threads,
+        BodyKind::None => return 0,
         BodyKind::Hbm | BodyKind::L2 => {
             let (first_word, words) = region(chain, node, block, buffer_words);
             region_sum(first_word, words)
@@ -170,6 +171,7 @@ mod tests {
                     }
                 }
                 BodyKind::Hbm | BodyKind::L2 => {}
+                BodyKind::None => return 0,
             }
         }
         if chain.body.kind.streams() {
@@ -189,6 +191,7 @@ mod tests {
                 (BodyKind::Fma, 0),
                 (BodyKind::Fma, 9),
                 (BodyKind::Spin, 5),
+                (BodyKind::None, 5),
                 (BodyKind::Hbm, 0),
                 (BodyKind::Hbm, 16 * 11 + 15),
                 (BodyKind::L2, 16 * 40),

@@ -61,6 +61,7 @@ impl Stamps {
             preamble_ns: of(|hop| hop.preamble_ns),
             body_ns: of(|hop| hop.body_ns),
             body_span_ns: of(|hop| hop.body_span_ns),
+            span_ns: of(|hop| hop.span_ns),
             sm_blocks_max: of(|hop| hop.sm_blocks_max),
             sm_blocks_worst: worst,
             sms_used: of(|hop| hop.sms_used),
@@ -86,6 +87,8 @@ pub struct Reduced {
     pub body_ns: Option<f64>,
     /// First release to last end of a node.
     pub body_span_ns: Option<f64>,
+    /// Begin to end, mean over blocks.
+    pub span_ns: Option<f64>,
     /// Most blocks of one node that shared an SM, over the node's run.
     pub sm_blocks_max: Option<f64>,
     /// The same, for the worst hop of the chain.
@@ -102,6 +105,7 @@ struct Hop {
     preamble_ns: f64,
     body_ns: f64,
     body_span_ns: f64,
+    span_ns: f64,
     sm_blocks_max: f64,
     sms_used: f64,
 }
@@ -127,6 +131,7 @@ impl Hop {
             preamble_ns: mean(&|b| b.arrive_ns - b.begin_ns),
             body_ns: mean(&|b| b.end_ns - b.release_ns),
             body_span_ns: secondary_end - first_release,
+            span_ns: mean(&|b| b.end_ns - b.begin_ns),
             sm_blocks_max: f64::from(per_sm.iter().copied().max().unwrap_or(0)),
             sms_used: per_sm.iter().filter(|&&blocks| blocks > 0).count() as f64,
         }

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::cause::cause;
 use super::plateau::{Candidate, Plateau, plateau};
 use super::run::Run;
 use crate::chain::{Arm, Submission, Trigger};
@@ -137,6 +138,9 @@ fn sentence(run: &Run, answer: &Answer, candidates: &[Candidate]) -> String {
     if !answer.hurting.is_empty() && answer.verdict != Verdict::Hurts {
         text += &format!(" It hurts at: {}.", list(&answer.hurting));
     }
+    if let Some(worst) = worst(candidates) {
+        text += &harm(run, answer, worst);
+    }
     if !answer.wrong.is_empty() && answer.verdict != Verdict::Wrong {
         text += &format!(
             " Results were wrong at: {}; a race there may be one elsewhere too.",
@@ -144,6 +148,29 @@ fn sentence(run: &Run, answer: &Answer, candidates: &[Candidate]) -> String {
         );
     }
     text
+}
+
+/// The row that hurts most.
+fn worst<'r>(candidates: &[Candidate<'r, '_>]) -> Option<&'r SummaryRow> {
+    let hurting = candidates.iter().map(|(_, row)| *row);
+    let hurting = hurting.filter(|row| row.verdict == Some(Verdict::Hurts));
+    hurting.min_by(|a, b| {
+        let saved = |row: &SummaryRow| row.saved_ns.unwrap_or(f64::MAX);
+        saved(a).total_cmp(&saved(b))
+    })
+}
+
+/// How much the worst trigger hurts, and why, as far as stamps prove it.
+fn harm(run: &Run, answer: &Answer, worst: &SummaryRow) -> String {
+    let (Some(trigger), Some(saved)) = (worst.trigger, worst.saved_ns) else {
+        return String::new();
+    };
+    let slower = worst.speedup.map_or_else(String::new, |ratio| {
+        format!(", {} the baseline's time", speedup(1.0 / ratio))
+    });
+    let cause = cause(run, answer.group, answer.arm, trigger);
+    let cause = cause.map_or_else(String::new, |cause| format!(": {cause}"));
+    format!(" The worst is {trigger}, {} a hop{slower}{cause}.", signed_us(saved))
 }
 
 fn helps(plateau: &Plateau) -> String {

@@ -6,6 +6,7 @@
 //! row with any wrong value has no period, no saved time and no speed-up.
 
 mod answer;
+mod cause;
 mod contamination;
 mod crossover;
 mod effect;

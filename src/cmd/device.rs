@@ -1,6 +1,6 @@
 //! From `--backend` to a device.
 
-use crate::cli::BackendChoice;
+use crate::cli::{BackendChoice, SweepArgs};
 use crate::device::Device;
 use crate::error::{Error, Kind, Result};
 use crate::sim::SimDevice;
@@ -13,16 +13,34 @@ pub struct Opened {
     pub note: Option<String>,
 }
 
-/// Opens the device that was asked for. `no_gate` measures without the gate.
+/// What a measurement is to do without.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Without {
+    /// Measure without the gate.
+    pub gate: bool,
+    /// Leave the launch path as the sample before left it.
+    pub conditioning: bool,
+}
+
+/// Opens the device that a sweep with `args` measures on.
+///
+/// # Errors
+/// Those of [`open`].
+pub fn open_for(args: &SweepArgs) -> Result<Opened> {
+    let without = Without { gate: args.no_gate, conditioning: args.no_conditioning };
+    open(args.backend, args.seed, without)
+}
+
+/// Opens the device that was asked for.
 ///
 /// # Errors
 /// Exit code 3 for a GPU that should work and does not, or for `gpu` where there is none.
-pub fn open(choice: BackendChoice, seed: u64, no_gate: bool) -> Result<Opened> {
+pub fn open(choice: BackendChoice, seed: u64, without: Without) -> Result<Opened> {
     let simulated = |note| Opened { device: Box::new(SimDevice::h200(seed)), note };
     if choice == BackendChoice::Sim {
         return Ok(simulated(None));
     }
-    match open_gpu(no_gate)? {
+    match open_gpu(without)? {
         Ok(device) => Ok(Opened { device, note: None }),
         Err(reason) if choice == BackendChoice::Auto => Ok(simulated(Some(format!(
             "{reason}: this run is SIMULATED (--backend gpu makes that an error)"
@@ -33,12 +51,15 @@ pub fn open(choice: BackendChoice, seed: u64, no_gate: bool) -> Result<Opened> {
 }
 
 #[cfg(feature = "cuda")]
-fn open_gpu(no_gate: bool) -> Result<std::result::Result<Box<dyn Device>, String>> {
+fn open_gpu(without: Without) -> Result<std::result::Result<Box<dyn Device>, String>> {
     use crate::gpu::{Absence, open};
     Ok(match open()? {
         Ok(mut gpu) => {
-            if no_gate {
+            if without.gate {
                 gpu.without_gate("--no-gate");
+            }
+            if without.conditioning {
+                gpu.without_conditioning();
             }
             Ok(Box::new(gpu))
         }
@@ -47,6 +68,6 @@ fn open_gpu(no_gate: bool) -> Result<std::result::Result<Box<dyn Device>, String
 }
 
 #[cfg(not(feature = "cuda"))]
-fn open_gpu(_no_gate: bool) -> Result<std::result::Result<Box<dyn Device>, String>> {
+fn open_gpu(_without: Without) -> Result<std::result::Result<Box<dyn Device>, String>> {
     Ok(Err("this program was built without the cuda feature".into()))
 }

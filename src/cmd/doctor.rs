@@ -1,6 +1,6 @@
 //! `pdl doctor`: what this machine can do, one live hop, and what stands in the way.
 
-use super::device;
+use super::{device, terminal};
 use crate::chain::*;
 use crate::cli::{BackendChoice, DoctorArgs};
 use crate::device::{Backend, Device, Facts};
@@ -8,27 +8,30 @@ use crate::error::Result;
 use crate::measure::calibrate;
 use crate::units::{or_absent, us};
 
+/// One line of the result.
+macro_rules! say {
+    ($($text:tt)*) => { terminal::line(format_args!($($text)*)) };
+}
+
 /// Prints what there is. Never fails for lack of a GPU.
 pub fn doctor(args: &DoctorArgs) -> Result<()> {
-    println!("pdl {} ({})", env!("CARGO_PKG_VERSION"), revision());
-    let opened = match device::open(args.backend, 1, false) {
+    say!("pdl {} ({})", env!("CARGO_PKG_VERSION"), revision())?;
+    let opened = match device::open(args.backend, 1, device::Without::default()) {
         Ok(opened) => opened,
         Err(error) if args.backend == BackendChoice::Auto => {
-            println!("gpu         not usable: {error}");
-            return Ok(());
+            return say!("gpu         not usable: {error}");
         }
         Err(error) => return Err(error),
     };
     if let Some(note) = &opened.note {
-        println!("gpu         {note}");
+        say!("gpu         {note}")?;
     }
     let device = opened.device.as_ref();
-    facts(device.facts());
-    instruments(device.facts());
-    health(device);
+    facts(device.facts())?;
+    instruments(device.facts())?;
+    health(device)?;
     hop(device)?;
-    obstacles(device.facts());
-    Ok(())
+    obstacles(device.facts())
 }
 
 fn revision() -> &'static str {
@@ -42,52 +45,52 @@ fn cuda(version: u32) -> String {
     format!("{}.{}", version / 1000, version % 1000 / 10)
 }
 
-fn facts(f: &Facts) {
-    println!("device      {}, compute capability {}.{}", f.label(), f.capability.0, f.capability.1);
+fn facts(f: &Facts) -> Result<()> {
+    say!("device      {}, compute capability {}.{}", f.label(), f.capability.0, f.capability.1)?;
     if f.backend == Backend::Gpu {
-        println!("            {}", f.uuid);
+        say!("            {}", f.uuid)?;
         let driver = if f.driver.is_empty() { "unknown" } else { &f.driver };
-        println!(
+        say!(
             "driver      {driver}, serves CUDA {}; runtime {}",
             cuda(f.driver_cuda),
             cuda(f.runtime_cuda)
-        );
+        )?;
     }
-    println!(
+    say!(
         "size        {} SMs, {} MiB L2, {:.0} GiB memory, {} KiB shared memory a block",
         f.sm_count,
         f.l2_bytes >> 20,
         f.memory_bytes as f64 / f64::from(1 << 30),
         f.block_shared_bytes / 1024
-    );
+    )?;
     let yes = |value: Option<bool>| match value {
         Some(true) => "on",
         Some(false) => "off",
         None => "unknown",
     };
-    println!("modes       ECC {}, MIG {}, MPS {}", yes(f.ecc), yes(f.mig), yes(f.mps));
+    say!("modes       ECC {}, MIG {}, MPS {}", yes(f.ecc), yes(f.mig), yes(f.mps))
 }
 
-fn instruments(f: &Facts) {
+fn instruments(f: &Facts) -> Result<()> {
     let skew = f.timer_skew_ns.map_or("unknown".into(), |ns| format!("{ns} ns"));
-    println!("timer       step {} ns, offsets between SMs up to {skew}", f.timer_step_ns);
+    say!("timer       step {} ns, offsets between SMs up to {skew}", f.timer_step_ns)?;
     match &f.no_gate {
-        None => println!("gate        works; the queue holds {} launches", f.queue_depth),
-        Some(reason) => println!("gate        not used: {reason}"),
+        None => say!("gate        works; the queue holds {} launches", f.queue_depth),
+        Some(reason) => say!("gate        not used: {reason}"),
     }
 }
 
-fn health(device: &dyn Device) {
+fn health(device: &dyn Device) -> Result<()> {
     let health = device.health();
     let or = |value: Option<String>| value.unwrap_or_else(|| "unknown".into());
-    println!(
+    say!(
         "now         SM {} MHz of {}, {} °C, throttled: {}, other processes: {}",
         or(health.sm_mhz.map(|v| v.to_string())),
         or(device.facts().sm_mhz_max.map(|v| v.to_string())),
         or(health.temperature_c.map(|v| v.to_string())),
         if health.throttle.is_empty() { "no".into() } else { health.throttle.join(", ") },
         or(health.other_processes.map(|v| v.to_string())),
-    );
+    )
 }
 
 /// One small chain with full and programmatic edges, verified.
@@ -113,25 +116,25 @@ fn hop(device: &dyn Device) -> Result<()> {
         }
         periods.push(crate::stats::median(&samples));
         let stamps = prepared.stamps(1)?.map(|stamps| stamps.reduce()).unwrap_or_default();
-        println!(
+        say!(
             "hop         {arm}: {} a node, launch gap {}, {} of {} values right",
             or_absent(periods.last().copied().flatten(), us),
             or_absent(stamps.launch_gap_ns, us),
             verification.checked - verification.mismatches,
             verification.checked
-        );
+        )?;
     }
     if let [Some(full), Some(programmatic)] = periods[..] {
-        println!(
+        say!(
             "            programmatic launches save about {} a hop here",
             us(full - programmatic)
-        );
+        )?;
     }
     Ok(())
 }
 
 /// What a user should change before trusting small numbers.
-fn obstacles(f: &Facts) {
+fn obstacles(f: &Facts) -> Result<()> {
     let mut found = Vec::new();
     if f.backend == Backend::Sim {
         found.push(
@@ -150,5 +153,5 @@ fn obstacles(f: &Facts) {
     if found.is_empty() {
         found.push("nothing".into());
     }
-    println!("in the way  {}", found.join("\n            "));
+    say!("in the way  {}", found.join("\n            "))
 }

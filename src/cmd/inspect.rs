@@ -9,7 +9,8 @@ use comfy_table::presets::{ASCII_MARKDOWN, NOTHING};
 use comfy_table::{CellAlignment, Table};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-use crate::cli::{InspectArgs, InspectFormat};
+use super::terminal;
+use crate::cli::{FindingsFormat, InspectArgs};
 use crate::error::{Error, Kind, Result};
 use crate::inspect::*;
 use crate::units::ABSENT;
@@ -42,7 +43,7 @@ pub fn inspect(args: &InspectArgs) -> Result<()> {
     });
     bar.finish_and_clear();
     let reports = reports?;
-    print!("{}", render(&reports, args)?);
+    terminal::print(&render(&reports, args)?)?;
     refuse(&reports, args)
 }
 
@@ -75,15 +76,15 @@ fn refuse(reports: &[KernelReport], args: &InspectArgs) -> Result<()> {
 fn render(reports: &[KernelReport], args: &InspectArgs) -> Result<String> {
     let rows = rows(reports);
     Ok(match args.format {
-        InspectFormat::Table => {
+        FindingsFormat::Table => {
             let mut text = table(&rows, false);
             if args.sites {
                 text += &sites(reports);
             }
             text + &summary(reports, &rows)
         }
-        InspectFormat::Markdown => table(&rows, true) + "\n" + &summary(reports, &rows),
-        InspectFormat::Json => {
+        FindingsFormat::Markdown => table(&rows, true) + "\n" + &summary(reports, &rows),
+        FindingsFormat::Json => {
             let document = serde_json::json!({
                 "file": args.file.to_string_lossy(),
                 "kernels": reports,

@@ -1,5 +1,6 @@
 //! One file a command. Only these and `main` print.
 
+mod check;
 mod device;
 mod doctor;
 mod inspect;
@@ -8,9 +9,13 @@ mod outputs;
 mod report;
 mod sweep;
 mod table;
+mod terminal;
+pub mod unpaired;
 
-pub use outputs::rebuild;
-pub use sweep::sweep;
+pub use device::{Opened, Without, open, open_for};
+pub use outputs::{rebuild, render};
+pub use sweep::{Finished, sweep};
+pub use terminal::note;
 
 use crate::cli::{Cli, Command};
 use crate::error::Result;
@@ -23,6 +28,7 @@ pub fn run(cli: Cli) -> Result<()> {
     match cli.command {
         Command::Doctor(args) => doctor::doctor(&args),
         Command::Sweep(args) => sweep::sweep(&args).map(drop),
+        Command::Check(args) => check::check(&args),
         Command::Inspect(args) => inspect::inspect(&args),
         Command::Report(args) => report::report(&args),
     }

@@ -1,6 +1,6 @@
 //! `pdl report`: everything derived of a run, rebuilt without a GPU.
 
-use super::outputs;
+use super::{outputs, terminal};
 use crate::cli::ReportArgs;
 use crate::error::Result;
 
@@ -8,8 +8,8 @@ use crate::error::Result;
 pub fn report(args: &ReportArgs) -> Result<()> {
     let (summary, run) = outputs::rebuild(&args.run)?;
     for note in &run.notes {
-        eprintln!("pdl: note: {note}");
+        terminal::note(format_args!("note: {note}"));
     }
-    print!("{}", outputs::render(&summary, &run, args.format)?);
+    terminal::print(&outputs::render(&summary, &run, args.format)?)?;
     outputs::demand_right_results(&summary)
 }

@@ -1,5 +1,6 @@
 //! `pdl sweep`: the main job.
 
+use std::ffi::OsString;
 use std::io::IsTerminal;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -7,19 +8,22 @@ use std::time::{Duration, Instant};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use jiff::Timestamp;
 
-use super::{device, outputs, table};
-use crate::cli::SweepArgs;
+use super::{device, outputs, table, terminal};
+use crate::analysis::Summary;
+use crate::cli::{SweepArgs, unread_variables};
 use crate::device::{Device, Health};
 use crate::error::{Error, Kind, Result};
 use crate::experiment;
 use crate::measure::{Ending, Plan, Sink, measure_group};
-use crate::record::{End, Manifest, PointRecord, RunDir, SampleRow, schema_version};
+use crate::record::{End, Manifest, PointRecord, Run, RunDir, SampleRow, schema_version};
 
-/// What a finished sweep leaves.
-#[derive(Clone, Debug)]
+/// What a finished sweep leaves; nothing after a dry run.
+#[derive(Clone, Debug, Default)]
 pub struct Finished {
-    /// The run directory; `None` for a dry run.
+    /// The run directory.
     pub path: Option<PathBuf>,
+    /// The run, read back from the directory, and what is said of it.
+    pub measured: Option<(Summary, Run)>,
 }
 
 /// Measures, writes the run directory, prints the summary.
@@ -30,15 +34,18 @@ pub fn sweep(args: &SweepArgs) -> Result<Finished> {
     if args.resume.is_some() {
         return Err(Error::usage("resume the run", "sweeps cannot be resumed yet"));
     }
-    let opened = device::open(args.backend, args.seed, args.no_gate)?;
+    for name in unread_variables() {
+        terminal::note(format_args!("note: {name} is no variable of pdl and changes nothing"));
+    }
+    let opened = device::open_for(args)?;
     if let Some(note) = &opened.note {
-        eprintln!("pdl: note: {note}");
+        terminal::note(format_args!("note: {note}"));
     }
     let device = opened.device.as_ref();
     let plan = experiment::plan(&args.axes(), args.seed, args.stopping()?, device)?;
     if args.dry_run {
-        print!("{}", table::dry_run(device.facts(), &plan));
-        return Ok(Finished { path: None });
+        terminal::print(&table::dry_run(device.facts(), &plan))?;
+        return Ok(Finished::default());
     }
     let mut run = RunDir::create(args.out.as_deref(), "sweep", Timestamp::now())?;
     run.write_manifest(&manifest(device, &plan))?;
@@ -46,29 +53,52 @@ pub fn sweep(args: &SweepArgs) -> Result<Finished> {
     let measured = Recorder::new(run, &plan).measure(device, &plan);
     // Whatever was measured before an error is worth its tables.
     let summary = outputs::rebuild(&path);
-    measured?;
+    if let Err(error) = measured {
+        return Err(match error.kind() {
+            Kind::Interrupted => error
+                .remedy(format!("pdl report {} reads what was measured so far", path.display())),
+            _ => error,
+        });
+    }
     let (rebuilt, run) = summary?;
-    print!("{}", outputs::render(&rebuilt, &run, args.format)?);
-    eprintln!("pdl: {}", path.display());
+    terminal::print(&outputs::render(&rebuilt, &run, args.format)?)?;
+    terminal::note(path.display());
     outputs::demand_right_results(&rebuilt)?;
-    Ok(Finished { path: Some(path) })
+    Ok(Finished { path: Some(path), measured: Some((rebuilt, run)) })
 }
 
 fn manifest(device: &dyn Device, plan: &Plan) -> Manifest {
-    let environment = std::env::vars().filter(|(name, _)| name.starts_with("PDL_")).collect();
+    let environment = std::env::vars_os()
+        .map(|(name, value)| (text(name), text(value)))
+        .filter(|(name, _)| name.starts_with("PDL_"))
+        .collect();
     Manifest {
         schema: schema_version(),
         what: "sweep".into(),
         version: env!("CARGO_PKG_VERSION").into(),
         revision: env!("PDL_REVISION").into(),
         started: now(),
-        argv: std::env::args_os().map(|arg| arg.to_string_lossy().into_owned()).collect(),
+        argv: argv(),
         environment,
         seed: plan.seed,
         facts: device.facts().clone(),
         health: device.health(),
         plan: plan.record(),
     }
+}
+
+/// The command line. The program without its directory: where it lies says nothing about the run,
+/// and a run that is given away should not tell.
+fn argv() -> Vec<String> {
+    let mut arguments = std::env::args_os();
+    let program = arguments.next().map(PathBuf::from);
+    let program = program.as_ref().and_then(|path| path.file_name()).map(OsString::from);
+    program.into_iter().chain(arguments).map(text).collect()
+}
+
+/// The environment of a process may hold any bytes; a manifest holds text.
+fn text(bytes: OsString) -> String {
+    bytes.to_string_lossy().into_owned()
 }
 
 /// UTC, whole seconds.
@@ -99,7 +129,7 @@ impl Recorder {
 
     fn measure(mut self, device: &dyn Device, plan: &Plan) -> Result<()> {
         let began = Instant::now();
-        eprintln!("pdl: about {} s", plan.expected().as_secs_f64().ceil());
+        terminal::note(format_args!("about {} s", plan.expected().as_secs_f64().ceil()));
         let mut endings = Vec::new();
         let mut throttle: Vec<String> = Vec::new();
         let mut outcome = Ok(());

@@ -13,7 +13,7 @@ use crate::measure::Plan;
 use crate::record::{PlanPoint, ProofVerdict, Run, SummaryRow, Verdict};
 use crate::units::{format_interval, or_absent, signed, speedup, us, us_number};
 
-const HEADER: [&str; 10] = [
+const HEADER: [&str; 11] = [
     "trigger",
     "µs/node",
     "saved µs/hop",
@@ -22,6 +22,7 @@ const HEADER: [&str; 10] = [
     "code cost",
     "slowed",
     "useful/parked",
+    "blocks/SM",
     "proof",
     "verdict",
 ];
@@ -52,7 +53,7 @@ fn render(summary: &Summary, run: &Run, markdown: bool) -> String {
         for submission in [Submission::Graph, Submission::Stream] {
             let answer =
                 summary.answers.iter().find(|a| a.group == *group && a.submission == submission);
-            text += &block(&rows, submission, answer, style);
+            text += &block(&rows, submission, answer, run, style);
         }
         for answer in summary.answers.iter().filter(|answer| answer.group == *group) {
             let _ = writeln!(text, "{}", answer.sentence);
@@ -73,6 +74,8 @@ const LEGEND: &str = "\
 µs/node: chain ÷ nodes. saved: (baseline − this) ÷ hops, median of rounds. code cost: what the \
 instructions cost over full\ndependencies. slowed: the body against that control. useful/parked: \
 work before the sync under the primary, and waiting in it.\n\
+blocks/SM: most blocks of a node that share an SM, and SMs used. proof: active means stamps show overlap or a shorter gap;\n\
+armed means programmatic edges and a sync are there and stamps show no more than their resolution.\n\
 *: recommended, the latest of the plateau (=). !: triggers before its own sync.\n";
 
 fn groups(points: &[PlanPoint]) -> BTreeMap<u32, Vec<&PlanPoint>> {
@@ -167,6 +170,7 @@ fn block(
     rows: &[&SummaryRow],
     submission: Submission,
     answer: Option<&Answer>,
+    run: &Run,
     style: TableStyle,
 ) -> String {
     let mut rows: Vec<&&SummaryRow> =
@@ -192,15 +196,15 @@ fn block(
     header[0] = format!("{} trigger", submission.name());
     table.set_header(header);
     for row in rows {
-        table.add_row(cells(row, answer));
+        table.add_row(cells(row, answer, run));
     }
-    for column in table.column_iter_mut().skip(1).take(7) {
+    for column in table.column_iter_mut().skip(1).take(8) {
         column.set_cell_alignment(CellAlignment::Right);
     }
     format!("{}\n\n", table.trim_fmt())
 }
 
-fn cells(row: &SummaryRow, answer: Option<&Answer>) -> [String; 10] {
+fn cells(row: &SummaryRow, answer: Option<&Answer>, run: &Run) -> [String; 11] {
     let subject = matches!(row.arm, Arm::StreamPdl | Arm::GraphPdl);
     let name = match (subject, row.trigger) {
         (true, Some(trigger)) => format!("{trigger}{}", marks(row, trigger, answer)),
@@ -222,6 +226,7 @@ fn cells(row: &SummaryRow, answer: Option<&Answer>) -> [String; 10] {
             }
             _ => String::new(),
         },
+        placement(row, run),
         row.proof.map_or_else(String::new, |proof| proof_name(proof).to_owned()),
         verdict(row),
     ]
@@ -243,10 +248,20 @@ fn marks(row: &SummaryRow, trigger: Trigger, answer: Option<&Answer>) -> String 
     if marks.is_empty() { marks } else { format!(" {marks}") }
 }
 
+/// Most blocks of a node that shared an SM, and SMs used, by stamps.
+fn placement(row: &SummaryRow, run: &Run) -> String {
+    let record = run.points.iter().rev().find(|r| r.point == row.point && r.arm == row.arm);
+    let stamps = record.and_then(|record| record.stamps);
+    match stamps.and_then(|stamps| stamps.sm_blocks_max.zip(stamps.sms_used)) {
+        Some((most, used)) => format!("{most:.0} on {used:.0}"),
+        None => String::new(),
+    }
+}
+
 fn proof_name(proof: ProofVerdict) -> &'static str {
     match proof {
         ProofVerdict::Active => "active",
-        ProofVerdict::Armed => "armed, no effect",
+        ProofVerdict::Armed => "armed",
         ProofVerdict::Inactive => "INACTIVE",
     }
 }

@@ -66,8 +66,11 @@ pub fn default_arms() -> Vec<Arm> {
 pub fn plan(axes: &Axes, seed: u64, stopping: Stopping, device: &dyn Device) -> Result<Plan> {
     let arms = with_controls(&axes.arms);
     let mut plan = Plan { points: Vec::new(), seed, stopping };
+    // A control that only an arm with a trigger of its own needs is not swept.
+    let swept = axes.arms.iter().any(|arm| arm.sweeps_trigger());
+    let triggers = if swept { &axes.triggers[..] } else { &[] };
     for (group, chain) in chains(axes, device)?.into_iter().enumerate() {
-        group_points(&mut plan.points, group as u32, chain, &arms, &axes.triggers);
+        group_points(&mut plan.points, group as u32, chain, &arms, triggers);
     }
     let arms = plan.points.iter().flat_map(|point| &point.arms);
     let effects = arms.filter(|arm| arm.baseline().is_some()).count();
@@ -134,6 +137,12 @@ fn chains(axes: &Axes, device: &dyn Device) -> Result<Vec<Chain>> {
         )
         .remedy("use shorter lists"));
     }
+    if let Some(kib) = axes.shared_kib.iter().find(|&&kib| kib > MAX_SHARED_BYTES / 1024) {
+        return Err(Error::usage(
+            format!("use --shared-kib {kib}"),
+            "no GPU allows more than 227 KiB a block",
+        ));
+    }
     let mut chains = vec![Chain {
         nodes: axes.nodes[0],
         shape: Shape::default(),
@@ -154,9 +163,7 @@ fn chains(axes: &Axes, device: &dyn Device) -> Result<Vec<Chain>> {
     spread(&mut chains, &axes.preamble_us, |chain, &us| chain.preamble.target_ns = us * 1e3);
     spread(&mut chains, &axes.trigger_by, |chain, &by| chain.trigger_by = by);
     spread(&mut chains, &axes.cluster_blocks, |chain, &n| chain.shape.cluster_blocks = n);
-    spread(&mut chains, &axes.shared_kib, |chain, &kib| {
-        chain.shape.shared_bytes = kib.saturating_mul(1024);
-    });
+    spread(&mut chains, &axes.shared_kib, |chain, &kib| chain.shape.shared_bytes = kib * 1024);
     spread(&mut chains, &axes.block_threads, |chain, &n| chain.shape.block_threads = n);
     let mut resolved = Vec::new();
     for chain in chains {
@@ -188,16 +195,19 @@ fn spread<T>(chains: &mut Vec<Chain>, values: &[T], set: impl Fn(&mut Chain, &T)
 fn blocks(grid: Grid, chain: &Chain, device: &dyn Device) -> Result<u32> {
     let sms = f64::from(device.facts().sm_count);
     let cluster = chain.shape.cluster_blocks;
-    let whole = |blocks: f64| {
-        let clusters = (blocks / f64::from(cluster)).round().max(1.0);
-        (clusters * f64::from(cluster)).min(f64::from(MAX_GRID_BLOCKS)) as u32
-    };
+    let whole = |blocks: f64| (blocks / f64::from(cluster)).round().max(1.0) * f64::from(cluster);
     match grid {
         Grid::Blocks(blocks) => Ok(blocks),
-        Grid::PerSm => Ok(whole(sms)),
+        Grid::PerSm => Ok(whole(sms) as u32),
         Grid::Waves(waves) if waves > 0.0 => {
-            let per_sm = resident(chain, device)?;
-            Ok(whole(waves * sms * per_sm))
+            let blocks = whole(waves * sms * resident(chain, device)?);
+            if blocks <= f64::from(MAX_GRID_BLOCKS) {
+                return Ok(blocks as u32);
+            }
+            Err(Error::usage(
+                format!("use --waves {waves:e}"),
+                format!("no GPU allows more than {MAX_GRID_BLOCKS} blocks"),
+            ))
         }
         Grid::Waves(waves) => {
             Err(Error::usage(format!("use --waves {waves}"), "it must be above 0"))

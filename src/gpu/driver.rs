@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 use cudarc::driver::sys::{CUdevice_attribute as Attribute, CUevent_flags, CUresult};
 use cudarc::driver::{CudaContext, CudaEvent, CudaStream, DriverError, sys};
 
+use super::condition::{Conditioner, Failure};
 use super::gate::Gate;
 use super::memory::{StreamBuffer, Workspace, raw};
 use super::nvml::Monitor;
@@ -48,6 +49,7 @@ pub struct Gpu {
     opened: Instant,
     workspaces: RefCell<HashMap<String, Weak<Workspace>>>,
     buffer: RefCell<Option<Rc<StreamBuffer>>>,
+    pub(super) conditioner: Conditioner,
     code: OnceCell<HashMap<(u32, String), Counts>>,
 }
 
@@ -142,6 +144,7 @@ impl Gpu {
             opened: Instant::now(),
             workspaces: RefCell::default(),
             buffer: RefCell::default(),
+            conditioner: Conditioner::default(),
             code: OnceCell::new(),
         };
         let instruments = calibrate::instruments(&gpu)?;
@@ -159,6 +162,11 @@ impl Gpu {
     /// Measures without a gate from here on, for the reason given.
     pub fn without_gate(&mut self, reason: &str) {
         self.facts.no_gate.get_or_insert_with(|| reason.to_owned());
+    }
+
+    /// Leaves the launch path as the sample before left it: the order of arms shows.
+    pub fn without_conditioning(&self) {
+        self.conditioner.switch_off();
     }
 
     /// The stream buffer, if `chain` streams; grown when a node needs more.
@@ -239,6 +247,14 @@ impl Gpu {
         // SAFETY: the buffer is kept by the device and holds that many vectors.
         unsafe { shim::launch_flush(raw(&self.stream), buffer.address(), vectors) }
             .map_err(|error| launch_fault("flush L2", error))
+    }
+}
+
+/// An error of the conditioner.
+pub(super) fn condition_fault(failure: Failure) -> Error {
+    match failure {
+        Failure::Memory(error) => fault("condition the launch path", error),
+        Failure::Launch(error) => launch_fault("condition the launch path", error),
     }
 }
 

@@ -3,9 +3,12 @@
 #![allow(unsafe_code)]
 
 mod calibrate;
+pub mod check;
+mod condition;
 mod driver;
 mod gate;
 mod graph;
+mod host_cost;
 mod memory;
 mod nodes;
 mod nvml;
@@ -13,3 +16,4 @@ mod prepared;
 pub mod shim;
 
 pub use driver::{Absence, Gpu, open};
+pub use host_cost::{HostCost, HostLoop};

@@ -11,7 +11,10 @@ use crate::oracle;
 /// Multiply-adds of one step of the FMA body and preamble (`kStepFma` in work.cuh).
 pub const STEP_FMA: u64 = 32;
 /// Vectors a thread loads in one step of a streaming body (`kStepVectors` in work.cuh).
-pub const STEP_VECTORS: u64 = 4;
+pub const STEP_VECTORS: u64 = 8;
+/// The same of the narrow variant, for blocks too large for the registers of the wide one.
+pub const STEP_VECTORS_NARROW: u64 = 4;
+const WIDE_THREADS: u32 = 512;
 
 /// The kernel that `arm` runs at `chain.trigger`.
 pub fn kernel(chain: &Chain, arm: Arm, stamped: bool) -> Kernel {
@@ -28,8 +31,12 @@ pub fn kernel(chain: &Chain, arm: Arm, stamped: bool) -> Kernel {
     };
     let body = match chain.body.kind {
         BodyKind::Fma => sys::PDL_BODY_FMA,
+        BodyKind::Hbm | BodyKind::L2 if chain.shape.block_threads > WIDE_THREADS => {
+            sys::PDL_BODY_STREAM_NARROW
+        }
         BodyKind::Hbm | BodyKind::L2 => sys::PDL_BODY_STREAM,
         BodyKind::Spin => sys::PDL_BODY_SPIN,
+        BodyKind::None => sys::PDL_BODY_NONE,
     };
     Kernel { family, trigger, body, stamped: stamped.into() }
 }
@@ -79,9 +86,12 @@ fn steps(chain: &Chain) -> (u64, u64) {
     let steps = match chain.body.kind {
         BodyKind::Fma => units / STEP_FMA,
         BodyKind::Hbm | BodyKind::L2 => {
-            (units / VECTOR_BYTES).div_ceil(u64::from(chain.shape.block_threads) * STEP_VECTORS)
+            let wide = chain.shape.block_threads <= WIDE_THREADS;
+            let vectors = if wide { STEP_VECTORS } else { STEP_VECTORS_NARROW };
+            (units / VECTOR_BYTES).div_ceil(u64::from(chain.shape.block_threads) * vectors)
         }
         BodyKind::Spin => units,
+        BodyKind::None => 0,
     };
     let before = match chain.trigger {
         Trigger::Segment { at, of } => steps * u64::from(at) / u64::from(of),

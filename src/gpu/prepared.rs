@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use cudarc::driver::{CudaGraph, CudaSlice};
 
-use super::driver::{Gpu, fault, launch_fault};
+use super::driver::{Gpu, condition_fault, fault, launch_fault};
 use super::graph;
 use super::memory::{StreamBuffer, VECTOR_BYTES, Workspace, address, memory_error, raw};
 use super::nodes;
@@ -24,13 +24,13 @@ const STAMP_BYTES_MAX: u64 = 1 << 31;
 
 /// One arm of one chain: everything is loaded, allocated, captured and uploaded.
 pub struct GpuChain<'a> {
-    gpu: &'a Gpu,
-    chain: Chain,
-    arm: Arm,
-    kernel: Kernel,
-    workspace: Rc<Workspace>,
-    buffer: Option<Rc<StreamBuffer>>,
-    graph: Option<CudaGraph>,
+    pub(super) gpu: &'a Gpu,
+    pub(super) chain: Chain,
+    pub(super) arm: Arm,
+    pub(super) kernel: Kernel,
+    pub(super) workspace: Rc<Workspace>,
+    pub(super) buffer: Option<Rc<StreamBuffer>>,
+    pub(super) graph: Option<CudaGraph>,
     proof: Proof,
 }
 
@@ -57,6 +57,7 @@ impl<'a> GpuChain<'a> {
             }
             Submission::Stream => ready.proof.edges = graph::edges_of(&gpu.stream, submit)?,
         }
+        gpu.conditioner.disturb();
         Ok(ready)
     }
 
@@ -67,7 +68,7 @@ impl<'a> GpuChain<'a> {
 
     /// Queues nodes [from, to). The first node of a chain has a full dependency, unless
     /// `first_as_rest`.
-    fn submit(
+    pub(super) fn submit(
         &self,
         from: u32,
         to: u32,
@@ -110,7 +111,7 @@ impl<'a> GpuChain<'a> {
     }
 
     /// Queues one whole chain the way it is timed.
-    fn run(&self) -> Result<()> {
+    pub(super) fn run(&self) -> Result<()> {
         match &self.graph {
             Some(graph) => graph.launch().map_err(|error| fault("launch the graph", error)),
             None => self.submit(0, self.launches(), 0, &self.kernel, false),
@@ -137,6 +138,7 @@ impl<'a> GpuChain<'a> {
         let gpu = self.gpu;
         let what = "run the chain";
         let gated = gpu.facts().no_gate.is_none();
+        gpu.conditioner.ensure(&gpu.stream).map_err(condition_fault)?;
         let closed = match gated {
             true => Some(gpu.gate.close(raw(&gpu.stream)).map_err(|e| launch_fault(what, e))?),
             false => None,
@@ -147,6 +149,7 @@ impl<'a> GpuChain<'a> {
         after()?;
         gpu.done.record(&gpu.stream).map_err(|error| fault(what, error))?;
         drop(closed);
+        gpu.conditioner.ahead(&gpu.stream).map_err(condition_fault)?;
         gpu.wait(&gpu.done, what)?;
         if gated {
             flags.extend(gpu.gate.flags());
@@ -222,6 +225,7 @@ impl<'a> GpuChain<'a> {
         let read = self.gpu.stream.clone_dtoh(memory);
         let bytes = read.map_err(|error| fault("read the stamps", error))?;
         self.workspace.take_mismatches();
+        self.gpu.conditioner.disturb();
         Ok((duration_ns, bytes))
     }
 }
@@ -317,6 +321,7 @@ impl Prepared for GpuChain<'_> {
         self.check()?;
         self.gpu.stream.synchronize().map_err(|error| fault("run the chain", error))?;
         self.workspace.take_mismatches();
+        self.gpu.conditioner.disturb();
         Ok(verification)
     }
 

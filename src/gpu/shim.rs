@@ -9,6 +9,8 @@ pub mod sys {
 }
 
 pub use sys::{pdl_chain_args as ChainArgs, pdl_flags as Flags, pdl_kernel as Kernel};
+pub use sys::{pdl_check_args as CheckArgs, pdl_check_judge as CheckJudge};
+pub use sys::{pdl_check_stamp as CheckStamp, pdl_check_state as CheckState};
 pub use sys::{pdl_edge as Edge, pdl_stamp as Stamp};
 pub use sys::{pdl_kernel_info as KernelInfo, pdl_launch as Launch, pdl_persistent as Persistent};
 
@@ -110,6 +112,19 @@ pub unsafe fn launch_chain_loop(
     check(unsafe { sys::pdl_launch_chain_loop(stream, launch, kernel, args, count) })
 }
 
+/// `count` launches of an instantiated graph in a plain C++ loop.
+///
+/// # Safety
+/// The stream is live, and the executable graph and all that it uses outlive the work on it.
+pub unsafe fn launch_graph_loop(
+    stream: RawStream,
+    executable: *mut c_void,
+    count: u32,
+) -> CudaResult {
+    // SAFETY: the caller's promise.
+    check(unsafe { sys::pdl_launch_graph_loop(stream, executable, count) })
+}
+
 /// # Safety
 /// Both words are mapped host memory that outlives the work on the stream.
 pub unsafe fn launch_gate(
@@ -170,6 +185,39 @@ pub unsafe fn launch_check(stream: RawStream, c: &Check) -> CudaResult {
             c.flag_count,
         )
     })
+}
+
+/// One node of the race check.
+///
+/// # Safety
+/// As [`launch_chain`], for `input` too.
+pub unsafe fn launch_check_node(
+    stream: RawStream,
+    launch: &Launch,
+    kernel: &Kernel,
+    args: &CheckArgs,
+    input: u64,
+) -> CudaResult {
+    // SAFETY: the caller's promise.
+    check(unsafe { sys::pdl_launch_check_node(stream, launch, kernel, args, input as *const u64) })
+}
+
+/// Poisons the rows of a repetition.
+///
+/// # Safety
+/// Every address in `judge` is live until the work on the stream is done.
+pub unsafe fn launch_check_poison(stream: RawStream, judge: &CheckJudge) -> CudaResult {
+    // SAFETY: the caller's promise.
+    check(unsafe { sys::pdl_launch_check_poison(stream, judge) })
+}
+
+/// Compares and counts a repetition.
+///
+/// # Safety
+/// As [`launch_check_poison`].
+pub unsafe fn launch_check_judge(stream: RawStream, judge: &CheckJudge) -> CudaResult {
+    // SAFETY: the caller's promise.
+    check(unsafe { sys::pdl_launch_check_judge(stream, judge) })
 }
 
 /// # Safety

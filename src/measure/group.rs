@@ -1,5 +1,6 @@
 //! One group of points: same work, same shape, every trigger and arm, interleaved.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use rand::SeedableRng;
@@ -9,11 +10,10 @@ use rand_chacha::ChaCha8Rng;
 use super::Sink;
 use super::calibrate::{Calibrated, calibrate};
 use super::plan::{LONG_FACTOR, Plan};
-use crate::chain::{Arm, Mode};
+use crate::chain::{Arm, MAX_NODES, Mode};
 use crate::device::{Device, Flag, Health, Prepared, Proof, Verification};
 use crate::error::{Error, Kind, Result};
-use std::sync::Arc;
-
+use crate::interrupt;
 use crate::record::{PlanPoint, PointRecord, SampleRow};
 use crate::stats;
 
@@ -122,6 +122,7 @@ fn prepare_all<'d>(
     let mut seen = 0.0;
     for point in points {
         for &arm in &point.arms {
+            interrupt::check("prepare the chain")?;
             sink.progress("preparing", seen / total);
             seen += 1.0;
             let record = record(point, arm, calibrated);
@@ -156,9 +157,10 @@ fn prepare<'d>(
     let stamps = short.stamps(plan.stopping.stamp_repetitions).map_err(named)?;
     record.stamps = stamps.map(|stamps| stamps.reduce());
     let long_nodes = record.chain.nodes.saturating_mul(LONG_FACTOR);
+    // Past the longest chain there is none, and no marginal period.
     let long = match record.chain.mode {
-        Mode::Isolated if plan.stopping.long_rounds > 0 => {
-            // A long chain that does not fit leaves the marginal period blank.
+        Mode::Isolated if plan.stopping.long_rounds > 0 && long_nodes <= MAX_NODES => {
+            // A long chain that the device cannot hold leaves the marginal period blank too.
             match device.prepare(&record.chain.with_nodes(long_nodes), record.arm) {
                 Ok(prepared) => Some(prepared),
                 Err(error) if error.kind() == Kind::Unsupported => None,
@@ -254,6 +256,7 @@ impl Rounds<'_> {
                     None => continue,
                 },
             };
+            interrupt::check("go on measuring")?;
             let named = |error: Error| error.at(&format!("{} {}", entry.point, entry.arm));
             let sample = prepared.sample().map_err(named)?;
             let excluded = sample.flags.iter().any(|flag| flag.excludes());

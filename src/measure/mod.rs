@@ -4,10 +4,12 @@
 mod calibrate;
 mod group;
 mod plan;
+mod unpaired;
 
 pub use calibrate::{Calibrated, calibrate};
 pub use group::{Ending, measure_group};
 pub use plan::{LONG_FACTOR, Plan, Stopping};
+pub use unpaired::Unpaired;
 
 use crate::error::Result;
 use crate::record::{PointRecord, SampleRow};

@@ -76,13 +76,13 @@ impl Stopping {
     /// With as many rounds as Holm's correction over `effects` effects needs. The sign test's
     /// smallest p-value is 2^(1 − rounds), and the smallest of the family must stay below 0.05
     /// after it is multiplied by their number; autocorrelation takes a part of the rounds away.
+    /// Never more than the most rounds: who limits them gets verdicts that stay open.
     pub fn for_effects(mut self, effects: usize) -> Self {
         const LEVEL: f64 = 0.05;
         const USUALLY_LOST: f64 = 4.0 / 3.0;
         self.effective_rounds = (2.0 * effects.max(1) as f64 / LEVEL).log2().ceil() + 1.0;
         let rounds = (self.effective_rounds * USUALLY_LOST).ceil() as u32;
-        self.rounds_min = self.rounds_min.max(rounds);
-        self.rounds_max = self.rounds_max.max(self.rounds_min);
+        self.rounds_min = self.rounds_min.max(rounds).min(self.rounds_max);
         self
     }
 }
@@ -145,6 +145,7 @@ fn sample_ns(chain: &Chain, arm: Arm, factor: u32) -> f64 {
 fn body_ns(body: &Body) -> f64 {
     const BYTES_A_NS: f64 = 4000.0;
     match (body.target, body.kind) {
+        (_, BodyKind::None) => 0.0,
         (Target::Ns(ns), _) => ns,
         (Target::Bytes(bytes), BodyKind::L2) => bytes as f64 / BYTES_A_NS / 1.5,
         (Target::Bytes(bytes), _) => bytes as f64 / BYTES_A_NS,

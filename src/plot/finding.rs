@@ -70,7 +70,13 @@ pub(super) fn gain(group: &Group, arm: Arm, ctx: &Context) -> String {
     };
     let positions = rows.iter().filter(|row| row.trigger.is_some()).count();
     let but = harmed.map_or_else(String::new, |row| {
-        let who = row.trigger.map_or_else(|| "it".to_owned(), |t| format!("a trigger at {t}"));
+        let who = row.trigger.map_or_else(
+            || "it".to_owned(),
+            |t| match t {
+                Trigger::AtEntry => "a trigger at entry".to_owned(),
+                t => format!("a trigger at {t}"),
+            },
+        );
         format!("; {who} {}", harm(row))
     });
     let main = match best.verdict {

@@ -69,7 +69,9 @@ pub(super) fn panel(
     figure.y += 12.0;
     legend(figure, arm, left);
     let panel = figure.panel(left, right, 130.0);
+    let cut = cut(rows);
     let values = rows.iter().flat_map(|row| QUANTITIES.iter().filter_map(|q| q.us(row)));
+    let values = values.map(|us| us.min(cut.unwrap_or(us)));
     let (lo, hi) = scale::span(values.chain([0.0]), 0.06).unwrap_or((0.0, 1.0));
     // The padding below zero is for negative values only.
     let lo = if lo > -0.07 * (hi - lo) { 0.0 } else { lo };
@@ -80,7 +82,7 @@ pub(super) fn panel(
     figure.canvas.line(&zero, &Stroke::solid(INK, 1.0));
     for quantity in &QUANTITIES {
         figure.canvas.open("stamps", quantity.name);
-        draw(figure, axis, &y, quantity, rows);
+        draw(figure, axis, &y, quantity, rows, cut);
         figure.canvas.close();
     }
     figure.frame(panel);
@@ -101,6 +103,24 @@ fn legend(figure: &mut Figure, arm: Arm, left: f64) {
     figure.y += 14.0;
 }
 
+/// Beyond this a value is cut off, µs; `None` where nothing need be. A trigger at entry lets kernels
+/// run far ahead, and what they park would leave the rest of the panel flat.
+fn cut(rows: &[&SummaryRow]) -> Option<f64> {
+    const FAR: f64 = 4.0;
+    let most = |along: bool| {
+        let rows = rows.iter().filter(move |row| along == joins(row));
+        let values = rows.flat_map(|row| QUANTITIES.iter().filter_map(|q| q.us(row)));
+        values.reduce(f64::max)
+    };
+    let along = most(true).filter(|&us| us > 0.0)?;
+    most(false).filter(|&us| us > along * FAR).map(|_| along * 1.4)
+}
+
+/// Whether a line along the body joins the row.
+fn joins(row: &SummaryRow) -> bool {
+    row.trigger.is_some_and(|trigger| trigger.position().is_some())
+}
+
 /// A line along the body that breaks where nothing was stamped, and a mark a value.
 fn draw(
     figure: &mut Figure,
@@ -108,16 +128,22 @@ fn draw(
     y: &Scale,
     quantity: &Quantity,
     rows: &[&SummaryRow],
+    cut: Option<f64>,
 ) {
     let Quantity { marker, stroke, .. } = quantity;
     let radius = (axis.least_gap() * 0.3).clamp(2.0, 4.5);
     let mut run: Vec<(f64, f64)> = Vec::new();
     let mut marks = Vec::new();
     for row in rows {
-        let joins = row.trigger.is_some_and(|t| t.position().is_some());
-        let at = quantity.us(row).map(|v| (axis.px(row.trigger), y.px(v)));
+        let us = quantity.us(row);
+        let at = us.map(|us| (axis.px(row.trigger), y.px(us.min(cut.unwrap_or(us)))));
+        if let (Some(at), Some(us)) = (at, us.filter(|&us| cut.is_some_and(|cut| us > cut))) {
+            let text = format!("▲ {us:.0} µs");
+            let beside = (at.0 + radius + 3.0, at.1);
+            figure.canvas.text(&text, beside, Font::new(SMALL, INK), Anchor::Start);
+        }
         marks.extend(at);
-        match at.filter(|_| joins) {
+        match at.filter(|_| joins(row)) {
             Some(at) => run.push(at),
             None => figure.canvas.line(&std::mem::take(&mut run), stroke),
         }

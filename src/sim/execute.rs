@@ -100,11 +100,16 @@ fn execute(chain: &Chain, buffer_words: u64, fault: Option<Fault>) -> Vec<u64> {
             let body = match chain.body.kind {
                 BodyKind::Fma => accumulators(chain, prev as u32),
                 BodyKind::Spin => (0..chain.shape.block_threads).map(|_| 1).sum(),
+                BodyKind::None => 0,
                 BodyKind::Hbm | BodyKind::L2 => {
                     stream(chain, oracle::region(chain, node, block, buffer_words))
                 }
             };
-            let value = oracle::mix(prev, preamble.wrapping_add(body), node, block);
+            let total = match chain.body.kind {
+                BodyKind::None => 0,
+                _ => preamble.wrapping_add(body),
+            };
+            let value = oracle::mix(prev, total, node, block);
             values.push(if fault == Some((node, block)) { value ^ 1 } else { value });
         }
         previous.copy_from_slice(&values[row..]);

@@ -14,6 +14,7 @@
 mod family;
 mod interval;
 mod order;
+mod proportion;
 mod serial;
 mod sign;
 
@@ -22,6 +23,7 @@ pub use interval::{
     CONFIDENCE, ExactInterval, Interval, MedianEstimate, estimate_median, exact_median_interval,
 };
 pub use order::{at_rank, median, quantile};
+pub use proportion::{never_seen_bound, proportion};
 pub use serial::{MIN_ROUNDS, Serial, serial};
 pub use sign::sign_p_value;
 

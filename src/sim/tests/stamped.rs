@@ -97,23 +97,22 @@ fn reduced_stamps_agree_with_the_model_and_the_period() {
 
 #[test]
 fn calibrating_by_stamps_converges() {
-    // What a caller does who knows nothing of the rates: scale units by the measured body.
     for kind in [BodyKind::Fma, BodyKind::Spin, BodyKind::Hbm, BodyKind::L2] {
-        let mut chain = chain((PreambleKind::None, 0), (kind, 4096)).with_nodes(16);
-        let mut slope = None::<(f64, f64)>;
-        for _ in 0..8 {
-            let body_ns = stamps(&chain, Arm::GraphFull).reduce().body_ns.unwrap();
-            let units = chain.body.units as f64;
-            let next = match slope {
-                Some((u, ns)) if u != units && ns != body_ns => {
-                    units + (6000.0 - body_ns) * (units - u) / (body_ns - ns)
-                }
-                _ => units * 2.0,
-            };
-            slope = Some((units, body_ns));
-            chain.body.units = next.max(16.0) as u64;
-        }
-        let body_ns = stamps(&chain, Arm::GraphFull).reduce().body_ns.unwrap();
-        assert!((body_ns / 6000.0 - 1.0).abs() < 0.02, "{kind}: {body_ns}");
+        let mut chain = chain((PreambleKind::Alu, 0), (kind, 0)).with_nodes(16);
+        chain.preamble.target_ns = 2000.0;
+        chain.body.target = Target::Ns(6000.0);
+        let calibrated = crate::measure::calibrate(&SimDevice::h200(1), &chain).unwrap();
+        // A second reading with the amounts that were found, not the search's own.
+        let alone = Chain {
+            preamble: Preamble { kind: PreambleKind::None, units: 0, ..chain.preamble },
+            ..calibrated.chain
+        };
+        let body_ns = stamps(&alone, Arm::GraphFull).reduce().body_ns.unwrap();
+        let both_ns = stamps(&calibrated.chain, Arm::GraphFull).reduce().span_ns.unwrap();
+        let alone_ns = stamps(&alone, Arm::GraphFull).reduce().span_ns.unwrap();
+        // A spin's amount is its deadline: what comes on top is measured, not calibrated away.
+        let tolerance = if kind == BodyKind::Spin { 0.05 } else { 0.02 };
+        assert!((body_ns / 6000.0 - 1.0).abs() < tolerance, "{kind}: {body_ns}");
+        assert!(((both_ns - alone_ns) / 2000.0 - 1.0).abs() < 0.03, "{kind}: {both_ns}");
     }
 }

@@ -1,0 +1,11 @@
+//! The program as a user meets it: commands, files, exit codes, messages. Needs no GPU.
+
+mod bad_input;
+mod dry_run;
+mod environment;
+mod help;
+mod interruption;
+mod output;
+mod place;
+mod program;
+mod run;
