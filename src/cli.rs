@@ -10,6 +10,7 @@ use crate::axes::Axis;
 use crate::chain::*;
 use crate::error::{Error, Result};
 use crate::experiment::{Axes, Grid, default_arms};
+use crate::inspect::Deny;
 use crate::measure::Stopping;
 
 /// What Programmatic Dependent Launch does for a chain of dependent kernels, on this GPU, with
@@ -31,6 +32,8 @@ pub enum Command {
     Sweep(Box<SweepArgs>),
     /// Races: adversarial primaries, mutants, repeated replays
     Check(CheckArgs),
+    /// Sync, trigger and global accesses in the machine code of a file, without a GPU
+    Inspect(InspectArgs),
     /// Rebuild every table and chart of a run from its raw samples, without a GPU
     Report(ReportArgs),
 }
@@ -121,6 +124,31 @@ pub struct CheckArgs {
     /// The group's first case
     #[arg(long, hide = true, default_value_t = 0)]
     pub from: usize,
+}
+
+/// Arguments of `pdl inspect`.
+#[derive(Clone, Debug, Args)]
+pub struct InspectArgs {
+    /// Cubin, fatbin, object, static or shared library, or program
+    pub file: PathBuf,
+    /// Kernels whose name contains this, or matches it as a regular expression
+    #[arg(long, env = "PDL_FILTER")]
+    pub filter: Option<String>,
+    /// Machine code of these targets only, as sm_90 (sm_90a too)
+    #[arg(long, value_delimiter = ',', env = "PDL_TARGET")]
+    pub target: Vec<String>,
+    /// How to print
+    #[arg(long, value_enum, default_value_t, env = "PDL_FORMAT")]
+    pub format: FindingsFormat,
+    /// Fail with exit code 4 on findings: a severity and those above it, or a code
+    #[arg(long, value_delimiter = ',', env = "PDL_DENY")]
+    pub deny: Vec<Deny>,
+    /// Disassemble kernels without sync too, and count what they access
+    #[arg(long, env = "PDL_FULL", value_parser = parse_switch)]
+    pub full: bool,
+    /// List the instructions behind the findings (table)
+    #[arg(long, env = "PDL_SITES", value_parser = parse_switch)]
+    pub sites: bool,
 }
 
 /// Arguments of `pdl report`.

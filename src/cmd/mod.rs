@@ -3,6 +3,7 @@
 mod check;
 mod device;
 mod doctor;
+mod inspect;
 mod junit;
 mod outputs;
 mod report;
@@ -28,6 +29,7 @@ pub fn run(cli: Cli) -> Result<()> {
         Command::Doctor(args) => doctor::doctor(&args),
         Command::Sweep(args) => sweep::sweep(&args).map(drop),
         Command::Check(args) => check::check(&args),
+        Command::Inspect(args) => inspect::inspect(&args),
         Command::Report(args) => report::report(&args),
     }
 }
