@@ -165,6 +165,15 @@ int32_t pdl_launch_chain_loop(void* stream, const pdl_launch* launch, const pdl_
   return cudaSuccess;
 }
 
+int32_t pdl_launch_graph_loop(void* stream, void* executable, uint32_t count) {
+  for (uint32_t i = 0; i < count; ++i) {
+    const cudaError_t error =
+        cudaGraphLaunch(static_cast<cudaGraphExec_t>(executable), static_cast<cudaStream_t>(stream));
+    if (error) return error;
+  }
+  return cudaSuccess;
+}
+
 int32_t pdl_capture_port(void* stream, uint32_t from_port) {
   const cudaStream_t capturing = static_cast<cudaStream_t>(stream);
   cudaStreamCaptureStatus status;

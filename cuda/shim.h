@@ -243,6 +243,9 @@ int32_t pdl_launch_persistent(void* stream, const pdl_launch* launch, const pdl_
 int32_t pdl_launch_chain_loop(void* stream, const pdl_launch* launch, const pdl_kernel* kernel,
                               const pdl_chain_args* args, uint32_t count);
 
+/* `count` launches of an instantiated graph (cudaGraphExec_t), likewise. */
+int32_t pdl_launch_graph_loop(void* stream, void* executable, uint32_t count);
+
 /* Holds the stream until *open is not 0 or `timeout_ns` have passed; then *timed_out is set. */
 int32_t pdl_launch_gate(void* stream, const uint32_t* open, uint32_t* timed_out,
                         uint64_t timeout_ns);

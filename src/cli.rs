@@ -10,6 +10,7 @@ use crate::axes::Axis;
 use crate::chain::*;
 use crate::error::{Error, Result};
 use crate::experiment::{Axes, Grid, default_arms};
+use crate::inspect::Deny;
 use crate::measure::Stopping;
 
 /// What Programmatic Dependent Launch does for a chain of dependent kernels, on this GPU, with
@@ -33,6 +34,8 @@ pub enum Command {
     Check(CheckArgs),
     /// Does this GPU and driver keep the documented semantics? A verdict per rule
     Conform(ConformArgs),
+    /// Sync, trigger and global accesses in the machine code of a file, without a GPU
+    Inspect(InspectArgs),
     /// Rebuild every table and chart of a run from its raw samples, without a GPU
     Report(ReportArgs),
 }
@@ -143,6 +146,31 @@ pub struct ConformArgs {
     /// How to print the findings
     #[arg(long, value_enum, default_value_t, env = "PDL_FORMAT")]
     pub format: FindingsFormat,
+}
+
+/// Arguments of `pdl inspect`.
+#[derive(Clone, Debug, Args)]
+pub struct InspectArgs {
+    /// Cubin, fatbin, object, static or shared library, or program
+    pub file: PathBuf,
+    /// Kernels whose name contains this, or matches it as a regular expression
+    #[arg(long, env = "PDL_FILTER")]
+    pub filter: Option<String>,
+    /// Machine code of these targets only, as sm_90 (sm_90a too)
+    #[arg(long, value_delimiter = ',', env = "PDL_TARGET")]
+    pub target: Vec<String>,
+    /// How to print
+    #[arg(long, value_enum, default_value_t, env = "PDL_FORMAT")]
+    pub format: FindingsFormat,
+    /// Fail with exit code 4 on findings: a severity and those above it, or a code
+    #[arg(long, value_delimiter = ',', env = "PDL_DENY")]
+    pub deny: Vec<Deny>,
+    /// Disassemble kernels without sync too, and count what they access
+    #[arg(long, env = "PDL_FULL", value_parser = parse_switch)]
+    pub full: bool,
+    /// List the instructions behind the findings (table)
+    #[arg(long, env = "PDL_SITES", value_parser = parse_switch)]
+    pub sites: bool,
 }
 
 /// Arguments of `pdl report`.

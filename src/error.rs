@@ -81,7 +81,12 @@ impl Error {
 
     /// The exit code of a process that ends with this error.
     pub fn exit_code(&self) -> ExitCode {
-        ExitCode::from(match self.kind {
+        ExitCode::from(self.code())
+    }
+
+    /// The same as a number.
+    pub fn code(&self) -> u8 {
+        match self.kind {
             Kind::Failed | Kind::Unsupported => 1,
             Kind::Usage => 2,
             Kind::NoGpu => 3,
@@ -89,7 +94,7 @@ impl Error {
             Kind::Regression => 5,
             Kind::Refused => 6,
             Kind::Interrupted => 130,
-        })
+        }
     }
 }
 

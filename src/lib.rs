@@ -22,6 +22,7 @@ pub mod error;
 pub mod experiment;
 #[cfg(feature = "cuda")]
 pub mod gpu;
+pub mod inspect;
 pub mod interrupt;
 pub mod machine_code;
 pub mod measure;

@@ -8,7 +8,7 @@ use object::endian::LittleEndian;
 use object::read::elf::{FileHeader, SectionHeader};
 
 /// Machine number of NVIDIA's cubins in the ELF header.
-const EM_CUDA: u16 = 190;
+pub(crate) const EM_CUDA: u16 = 190;
 /// Bytes of one instruction, sm_70 and newer.
 const INSTRUCTION_BYTES: usize = 16;
 /// Opcode field of the first word.
@@ -106,22 +106,38 @@ fn visit_cubin(
 }
 
 /// The SM version in an ELF's flags: the second byte since CUDA 13, the first before.
-fn architecture(flags: u32) -> u32 {
+pub(crate) fn architecture(flags: u32) -> u32 {
     let (first, second) = (flags & 0xff, flags >> 8 & 0xff);
     if second >= 50 { second } else { first }
 }
 
 fn count(code: &[u8]) -> Counts {
-    let mut counts = Counts::default();
-    for instruction in code.chunks_exact(INSTRUCTION_BYTES) {
+    let found = positions(code);
+    Counts { syncs: found.syncs.len() as u32, triggers: found.triggers.len() as u32 }
+}
+
+/// Where syncs and triggers stand in the code of one section: byte offsets, ascending.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Positions {
+    /// `ACQBULK` instructions.
+    pub syncs: Vec<u64>,
+    /// `PREEXIT` instructions.
+    pub triggers: Vec<u64>,
+}
+
+/// Finds syncs and triggers in the code of one section.
+pub fn positions(code: &[u8]) -> Positions {
+    let mut found = Positions::default();
+    for (index, instruction) in code.chunks_exact(INSTRUCTION_BYTES).enumerate() {
         let word = u64::from_le_bytes(instruction[..8].try_into().expect("eight bytes"));
+        let offset = (index * INSTRUCTION_BYTES) as u64;
         match word & OPCODE {
-            ACQBULK => counts.syncs += 1,
-            PREEXIT => counts.triggers += 1,
+            ACQBULK => found.syncs.push(offset),
+            PREEXIT => found.triggers.push(offset),
             _ => {}
         }
     }
-    counts
+    found
 }
 
 fn hash(code: &[u8]) -> u64 {
@@ -167,6 +183,7 @@ mod tests {
             code.extend([0xff; 8]);
         }
         assert_eq!(count(&code), Counts { syncs: 1, triggers: 2 });
+        assert_eq!(positions(&code), Positions { syncs: vec![0], triggers: vec![16, 32] });
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! From `--backend` to a device.
 
-use crate::cli::BackendChoice;
+use crate::cli::{BackendChoice, SweepArgs};
 use crate::device::Device;
 use crate::error::{Error, Kind, Result};
 use crate::sim::SimDevice;
@@ -20,6 +20,15 @@ pub struct Without {
     pub gate: bool,
     /// Leave the launch path as the sample before left it.
     pub conditioning: bool,
+}
+
+/// Opens the device that a sweep with `args` measures on.
+///
+/// # Errors
+/// Those of [`open`].
+pub fn open_for(args: &SweepArgs) -> Result<Opened> {
+    let without = Without { gate: args.no_gate, conditioning: args.no_conditioning };
+    open(args.backend, args.seed, without)
 }
 
 /// Opens the device that was asked for.

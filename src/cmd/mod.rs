@@ -4,15 +4,18 @@ mod check;
 mod conform;
 mod device;
 mod doctor;
+mod inspect;
 mod junit;
 mod outputs;
 mod report;
 mod sweep;
 mod table;
 mod terminal;
+pub mod unpaired;
 
+pub use device::{Opened, Without, open, open_for};
 pub use outputs::{rebuild, render};
-pub use sweep::sweep;
+pub use sweep::{Finished, sweep};
 pub use terminal::note;
 
 use crate::cli::{Cli, Command};
@@ -28,6 +31,7 @@ pub fn run(cli: Cli) -> Result<()> {
         Command::Sweep(args) => sweep::sweep(&args).map(drop),
         Command::Check(args) => check::check(&args),
         Command::Conform(args) => conform::conform(&args),
+        Command::Inspect(args) => inspect::inspect(&args),
         Command::Report(args) => report::report(&args),
     }
 }

@@ -9,6 +9,7 @@ pub mod conform;
 mod driver;
 mod gate;
 mod graph;
+mod host_cost;
 mod memory;
 mod nodes;
 mod nvml;
@@ -16,3 +17,4 @@ mod prepared;
 pub mod shim;
 
 pub use driver::{Absence, Gpu, open};
+pub use host_cost::{HostCost, HostLoop};

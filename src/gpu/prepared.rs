@@ -24,13 +24,13 @@ const STAMP_BYTES_MAX: u64 = 1 << 31;
 
 /// One arm of one chain: everything is loaded, allocated, captured and uploaded.
 pub struct GpuChain<'a> {
-    gpu: &'a Gpu,
-    chain: Chain,
-    arm: Arm,
-    kernel: Kernel,
-    workspace: Rc<Workspace>,
-    buffer: Option<Rc<StreamBuffer>>,
-    graph: Option<CudaGraph>,
+    pub(super) gpu: &'a Gpu,
+    pub(super) chain: Chain,
+    pub(super) arm: Arm,
+    pub(super) kernel: Kernel,
+    pub(super) workspace: Rc<Workspace>,
+    pub(super) buffer: Option<Rc<StreamBuffer>>,
+    pub(super) graph: Option<CudaGraph>,
     proof: Proof,
 }
 
@@ -68,7 +68,7 @@ impl<'a> GpuChain<'a> {
 
     /// Queues nodes [from, to). The first node of a chain has a full dependency, unless
     /// `first_as_rest`.
-    fn submit(
+    pub(super) fn submit(
         &self,
         from: u32,
         to: u32,
@@ -111,7 +111,7 @@ impl<'a> GpuChain<'a> {
     }
 
     /// Queues one whole chain the way it is timed.
-    fn run(&self) -> Result<()> {
+    pub(super) fn run(&self) -> Result<()> {
         match &self.graph {
             Some(graph) => graph.launch().map_err(|error| fault("launch the graph", error)),
             None => self.submit(0, self.launches(), 0, &self.kernel, false),

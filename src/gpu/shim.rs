@@ -114,6 +114,19 @@ pub unsafe fn launch_chain_loop(
     check(unsafe { sys::pdl_launch_chain_loop(stream, launch, kernel, args, count) })
 }
 
+/// `count` launches of an instantiated graph in a plain C++ loop.
+///
+/// # Safety
+/// The stream is live, and the executable graph and all that it uses outlive the work on it.
+pub unsafe fn launch_graph_loop(
+    stream: RawStream,
+    executable: *mut c_void,
+    count: u32,
+) -> CudaResult {
+    // SAFETY: the caller's promise.
+    check(unsafe { sys::pdl_launch_graph_loop(stream, executable, count) })
+}
+
 /// # Safety
 /// Both words are mapped host memory that outlives the work on the stream.
 pub unsafe fn launch_gate(

@@ -1,0 +1,156 @@
+//! What a launch costs the host: by the path that the sweep takes, and by a plain C++ loop over
+//! the same calls.
+
+use std::time::{Duration, Instant};
+
+use super::driver::{Gpu, fault, launch_fault};
+use super::memory::raw;
+use super::prepared::GpuChain;
+use super::{nodes, shim};
+use crate::chain::{
+    Arm, Body, BodyKind, Chain, L2, Mode, Preamble, PreambleKind, Shape, Submission, Target,
+    Trigger, TriggerBy,
+};
+use crate::device::{Device, Prepared};
+use crate::error::{Error, Kind, Result};
+use crate::interrupt;
+
+/// Nodes of the graph that is launched.
+const GRAPH_NODES: u32 = 50;
+/// Nodes in one batch where the queue holds more.
+const BATCH_NODES: u32 = 500;
+
+/// Who loops over the launches.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum HostLoop {
+    /// The path of every timed chain: arguments of each node, then the call through the shim, or
+    /// cudarc's launch of a graph.
+    Rust,
+    /// A loop in the shim with the arguments of one node.
+    Cpp,
+}
+
+/// Batches of launches of an empty node in one arm, all loaded, captured and verified.
+pub struct HostCost<'a> {
+    ready: GpuChain<'a>,
+    calls: u32,
+}
+
+impl Gpu {
+    /// Prepares batches of launches in `arm`: a stream arm launches nodes, a graph arm graphs of
+    /// 50 nodes. A batch fills at most half of the queue, so that no launch waits for room.
+    ///
+    /// # Errors
+    /// Usage for an arm whose nodes are not launched one by one or as one graph of kernels; a
+    /// fault; a wrong value.
+    pub fn host_cost(&self, arm: Arm) -> Result<HostCost<'_>> {
+        if matches!(arm, Arm::Flags | Arm::Persistent | Arm::Sentinel) {
+            return Err(Error::usage(format!("measure the host's cost of {arm}"), "not supported"));
+        }
+        let room = match self.facts().queue_depth {
+            0 => GRAPH_NODES,
+            depth => (depth / 2).clamp(2, BATCH_NODES),
+        };
+        let (nodes, calls) = match arm.submission() {
+            Submission::Stream => (room, room),
+            Submission::Graph => (GRAPH_NODES, (room / GRAPH_NODES).max(1)),
+        };
+        let mut ready = GpuChain::new(self, &empty_chain(nodes), arm)?;
+        let verification = ready.verify()?;
+        if verification.mismatches > 0 {
+            let cause = format!("{} values are wrong", verification.mismatches);
+            return Err(Error::new(
+                Kind::Wrong,
+                format!("measure the host's cost of {arm}"),
+                cause,
+            ));
+        }
+        Ok(HostCost { ready, calls })
+    }
+}
+
+/// Nodes of one block that do nothing: the device is done with each before the next is queued.
+fn empty_chain(nodes: u32) -> Chain {
+    Chain {
+        nodes,
+        shape: Shape { grid_blocks: 1, block_threads: 32, ..Shape::default() },
+        preamble: Preamble { kind: PreambleKind::None, target_ns: 0.0, units: 0 },
+        body: Body { kind: BodyKind::None, target: Target::Ns(0.0), units: 0 },
+        trigger: Trigger::Implicit,
+        trigger_by: TriggerBy::Thread,
+        l2: L2::Hot,
+        mode: Mode::Isolated,
+    }
+}
+
+impl HostCost<'_> {
+    /// Launch calls in a batch.
+    pub fn calls(&self) -> u32 {
+        self.calls
+    }
+
+    /// Nodes that one call queues.
+    pub fn nodes_a_call(&self) -> u32 {
+        match self.ready.arm.submission() {
+            Submission::Stream => 1,
+            Submission::Graph => self.ready.chain.nodes,
+        }
+    }
+
+    /// Host time of the loop over one batch of launches, and of nothing else. `gated`: behind a
+    /// closed gate, so that the device takes up nothing meanwhile. `None` for a batch whose gate
+    /// was opened by a time-out.
+    ///
+    /// # Errors
+    /// A fault or an interruption.
+    pub fn batch(&self, gated: bool, by: HostLoop) -> Result<Option<Duration>> {
+        interrupt::check("go on measuring")?;
+        let gpu = self.ready.gpu;
+        let what = "measure the host's cost";
+        let closed = match gated {
+            true => Some(gpu.gate.close(raw(&gpu.stream)).map_err(|e| launch_fault(what, e))?),
+            false => None,
+        };
+        let began = Instant::now();
+        let queued = match by {
+            HostLoop::Rust => self.rust(),
+            HostLoop::Cpp => self.cpp(),
+        };
+        let elapsed = began.elapsed();
+        drop(closed);
+        gpu.stream.synchronize().map_err(|error| fault(what, error))?;
+        gpu.conditioner.disturb();
+        queued?;
+        let spoiled = gated && !gpu.gate.flags().is_empty();
+        Ok((!spoiled).then_some(elapsed))
+    }
+
+    fn rust(&self) -> Result<()> {
+        match self.ready.arm.submission() {
+            Submission::Stream => self.ready.submit(0, self.calls, 0, &self.ready.kernel, true),
+            Submission::Graph => (0..self.calls).try_for_each(|_| self.ready.run()),
+        }
+    }
+
+    fn cpp(&self) -> Result<()> {
+        let ready = &self.ready;
+        let stream = raw(&ready.gpu.stream);
+        let launched = match &ready.graph {
+            Some(graph) => {
+                // SAFETY: the executable graph lives as long as `ready`, past the drained stream.
+                unsafe { shim::launch_graph_loop(stream, graph.cu_graph_exec().cast(), self.calls) }
+            }
+            None => {
+                let launch = nodes::launch(&ready.chain, ready.arm.dependency());
+                let buffer = ready.buffer.as_deref();
+                let args = nodes::args(&ready.chain, 0, &ready.workspace, buffer, 0);
+                // SAFETY: every address belongs to the workspace, which outlives the drained
+                // stream. Launches of one node write the same values, in whatever order.
+                unsafe {
+                    shim::launch_chain_loop(stream, &launch, &ready.kernel, &args, self.calls)
+                }
+            }
+        };
+        launched.map_err(|error| launch_fault("launch a batch", error))
+    }
+}
