@@ -137,6 +137,9 @@ pub struct ConformArgs {
     /// Test only these rules, and show every claim
     #[arg(long, value_delimiter = ',', env = "PDL_ONLY", value_name = "RULE")]
     pub only: Vec<String>,
+    /// Print what an earlier run found (its --format json), without a GPU
+    #[arg(long, env = "PDL_FROM", value_name = "FILE", conflicts_with_all = ["quick", "only"])]
+    pub from: Option<PathBuf>,
     /// Seed of the jitter of the bodies
     #[arg(long, default_value_t = 1, env = "PDL_SEED")]
     pub seed: u64,

@@ -50,9 +50,9 @@ pub enum Grid {
 }
 
 impl Grid {
-    /// Shared memory of a block of several waves, so that a wave is a few hundred blocks: what
-    /// needs no opt-in.
-    pub const WAVE_SHARED_BYTES: u32 = 48 * 1024;
+    /// Shared memory of a block of several waves, so that a wave is a few hundred blocks: with the
+    /// kernel's own, less than the 48 KiB that need no opt-in.
+    pub const WAVE_SHARED_BYTES: u32 = 47 * 1024;
 }
 
 /// Blocks that play an actor's second role.

@@ -5,6 +5,7 @@
 mod rules;
 mod sass;
 
+mod actors;
 mod checks;
 #[cfg(feature = "cuda")]
 mod mistakes;

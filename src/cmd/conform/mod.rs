@@ -2,6 +2,8 @@
 
 mod table;
 
+use std::path::Path;
+
 use super::terminal;
 use crate::cli::{BackendChoice, ConformArgs, FindingsFormat};
 use crate::conform::{Findings, RULES_OF_QUICK, Rule, rules};
@@ -13,6 +15,11 @@ use crate::error::{Error, Kind, Result};
 /// A rule that does not exist; no GPU (exit 3); a documented rule that is violated (exit 4); a fault
 /// or a hang of the device, or an interruption, after what was found until then was printed.
 pub fn conform(args: &ConformArgs) -> Result<()> {
+    if let Some(file) = &args.from {
+        let findings = read(file)?;
+        terminal::print(&render(&findings, args)?)?;
+        return conclude(&findings);
+    }
     let rules = chosen(args)?;
     if args.backend == BackendChoice::Sim {
         return Err(Error::usage(
@@ -27,6 +34,15 @@ pub fn conform(args: &ConformArgs) -> Result<()> {
         Some(error) => Err(error),
         None => conclude(&findings),
     }
+}
+
+/// What an earlier run found.
+fn read(file: &Path) -> Result<Findings> {
+    let action = || format!("read findings from {}", file.display());
+    let text = std::fs::read_to_string(file).map_err(|error| Error::failed(action(), error))?;
+    serde_json::from_str(&text).map_err(|error| {
+        Error::failed(action(), error).remedy("it takes what `pdl conform --format json` printed")
+    })
 }
 
 /// The rules that `--quick` and `--only` leave.

@@ -1,6 +1,7 @@
 //! A matrix product by cuBLAS, where the machine has it.
 
 use std::ffi::c_void;
+use std::mem::ManuallyDrop;
 use std::sync::Arc;
 
 use cudarc::driver::{CudaSlice, CudaStream};
@@ -39,7 +40,8 @@ type Sgemm = unsafe extern "C" fn(
 
 /// A handle that works on one stream.
 pub struct Blas {
-    library: Library,
+    /// Never unloaded: it has registered device code with the driver.
+    library: ManuallyDrop<Library>,
     handle: Handle,
     stream: Arc<CudaStream>,
     matrices: CudaSlice<f32>,
@@ -54,6 +56,7 @@ impl Blas {
             // SAFETY: loading cuBLAS runs its initialisers, which is what a program that uses it does.
             .find_map(|name| unsafe { Library::new(name) }.ok())
             .ok_or("cuBLAS is not where the dynamic linker looks (libcublas.so)")?;
+        let library = ManuallyDrop::new(library);
         let memory = |error| format!("no memory for cuBLAS: {error}");
         let matrices = stream.alloc_zeros((3 * SIZE * SIZE) as usize).map_err(memory)?;
         let workspace = stream.alloc_zeros(WORKSPACE_BYTES).map_err(memory)?;
