@@ -5,6 +5,7 @@
 mod rules;
 mod sass;
 
+#[cfg(feature = "cuda")]
 mod actors;
 mod checks;
 #[cfg(feature = "cuda")]

@@ -154,12 +154,12 @@ mod on_gpu {
             bar.set_message(rule.id);
             match bench.run(rule) {
                 Ok(finding) => findings.rules.push(finding),
-                Err(error) if error.kind() == Kind::Unsupported => {
-                    stopped = Some(Error::failed("go on testing", error.cause()));
-                    break;
-                }
                 Err(error) => {
-                    stopped = Some(error);
+                    stopped = Some(match error.kind() {
+                        Kind::Interrupted => error,
+                        _ => error
+                            .remedy("the rules above stand; run the rest one by one with --only"),
+                    });
                     break;
                 }
             }
