@@ -9,12 +9,17 @@ fn main() {
 
 /// The revision of the sources, `-dirty` appended; empty outside a checkout.
 fn revision() -> String {
-    println!("cargo::rerun-if-changed=.git/HEAD");
-    println!("cargo::rerun-if-changed=.git/index");
     let git = |arguments: &[&str]| {
         let output = std::process::Command::new("git").args(arguments).output().ok()?;
         output.status.success().then(|| String::from_utf8_lossy(&output.stdout).trim().to_owned())
     };
+    // In a worktree these lie elsewhere than in .git; cargo reruns for ever for a missing file.
+    for name in ["logs/HEAD", "index"] {
+        let path = git(&["rev-parse", "--git-path", name]);
+        if let Some(path) = path.filter(|path| std::path::Path::new(path).exists()) {
+            println!("cargo::rerun-if-changed={path}");
+        }
+    }
     let Some(head) = git(&["rev-parse", "--short=12", "HEAD"]) else { return String::new() };
     match git(&["status", "--porcelain", "--untracked-files=no"]) {
         Some(changes) if !changes.is_empty() => format!("{head}-dirty"),
@@ -70,6 +75,16 @@ mod cuda {
     }
 
     fn compile_shim(home: &Path) {
+        let archive_path = out_dir().join("libpdl_shim.a");
+        let shown = if packing() { PathBuf::new() } else { archive_path.clone() };
+        println!("cargo::rustc-env=PDL_SHIM_ARCHIVE={}", shown.display());
+        println!("cargo::rustc-link-search=native={}", out_dir().display());
+        // This script runs again for every commit, and nvcc takes half a minute.
+        let (key, key_path) = (inputs(home), out_dir().join("pdl_shim.key"));
+        if archive_path.exists() && std::fs::read_to_string(&key_path).is_ok_and(|old| old == key) {
+            println!("cargo::rustc-link-lib=static=pdl_shim");
+            return;
+        }
         // SAFETY: the build script has one thread.
         unsafe { std::env::set_var("NVCC", home.join("bin/nvcc")) };
         let mut archive = cc::Build::new();
@@ -80,8 +95,23 @@ mod cuda {
                 .objects(device_build(home).file(format!("cuda/{source}")).compile_intermediates());
         }
         archive.compile("pdl_shim");
-        let archive = if packing() { PathBuf::new() } else { out_dir().join("libpdl_shim.a") };
-        println!("cargo::rustc-env=PDL_SHIM_ARCHIVE={}", archive.display());
+        std::fs::write(key_path, key).expect("cannot write the key of the shim");
+    }
+
+    /// All that the shim's machine code depends on.
+    fn inputs(home: &Path) -> String {
+        use std::hash::{DefaultHasher, Hash, Hasher};
+        let mut hasher = DefaultHasher::new();
+        (home, packing(), include_str!("build.rs")).hash(&mut hasher);
+        let mut files: Vec<PathBuf> = std::fs::read_dir("cuda")
+            .expect("cuda/ is part of the package")
+            .map(|entry| entry.expect("cuda/ can be listed").path())
+            .collect();
+        files.sort();
+        for file in files {
+            (&file, std::fs::read(&file).expect("cuda/ can be read")).hash(&mut hasher);
+        }
+        hasher.finish().to_string()
     }
 
     fn device_build(home: &Path) -> cc::Build {

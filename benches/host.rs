@@ -195,7 +195,7 @@ fn simulated(rows: usize) -> Result<Run> {
     plan.stopping.group_budget = Duration::from_secs(3600);
     let mut memory = Memory::default();
     for points in plan.groups() {
-        measure_group(&device, &plan, points, &mut memory)?;
+        measure_group(&device, &plan, points, None, &mut memory)?;
     }
     memory.samples.truncate(rows);
     let manifest = Manifest {

@@ -226,8 +226,12 @@ __device__ __forceinline__ uint32_t block_total(uint32_t part) {
 template <pdl_body Body>
 __device__ __forceinline__ uint64_t block_value(uint64_t previous, uint32_t part,
                                                 uint32_t node) {
-  const uint32_t total = Body == PDL_BODY_NONE ? 0 : block_total(part);
-  return mix(previous, total, node, blockIdx.x);
+  if constexpr (Body == PDL_BODY_NONE) {
+    // Nothing reads the sum of the preamble, and the assembler would drop both. No sum is 1.
+    if (part == 1) __trap();
+    return mix(previous, 0, node, blockIdx.x);
+  }
+  return mix(previous, block_total(part), node, blockIdx.x);
 }
 
 // The block whose value this one reads: never its own, where there is another.

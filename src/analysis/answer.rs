@@ -173,6 +173,16 @@ fn harm(run: &Run, answer: &Answer, worst: &SummaryRow) -> String {
     format!(" The worst is {trigger}, {} a hop{slower}{cause}.", signed_us(saved))
 }
 
+/// Where a trigger is, in a sentence.
+fn place(trigger: Trigger) -> String {
+    match trigger {
+        Trigger::AtEntry => "at entry".to_owned(),
+        Trigger::Implicit => "at block exit (implicit)".to_owned(),
+        Trigger::After => "after the last store".to_owned(),
+        Trigger::Segment { .. } => format!("at {trigger}"),
+    }
+}
+
 fn helps(plateau: &Plateau) -> String {
     let choice = &plateau.recommended;
     let interval = choice
@@ -180,8 +190,8 @@ fn helps(plateau: &Plateau) -> String {
         .map_or_else(String::new, |i| format!(" (95 %: {} µs)", format_interval(i.lo, i.hi)));
     let ratio = choice.speedup.map_or_else(String::new, |ratio| format!(", {}", speedup(ratio)));
     let mut text = format!(
-        "the trigger at {} saves {} a hop{interval}{ratio}",
-        choice.trigger,
+        "the trigger {} saves {} a hop{interval}{ratio}",
+        place(choice.trigger),
         us(choice.saved_ns)
     );
     if let (Some(code), Some(dependency)) = (choice.code_cost_ns, choice.dependency_saved_ns) {

@@ -126,6 +126,10 @@ impl Fixture {
             group_budget_s: 1.0,
             margin_us: 0.02,
             margin_ratio: 0.005,
+            long_rounds: 8,
+            warm_up_s: 1.0,
+            stamp_repetitions: 5,
+            effective_rounds: 12.0,
         };
         let manifest = Manifest {
             schema: "1.0".into(),

@@ -114,7 +114,8 @@ fn blank(run: &Run, entry: &Entry) -> SummaryRow {
         hop_latency_ns: finite(stamps.hop_latency_ns),
         useful_ns: finite(stamps.useful_ns),
         parked_ns: finite(stamps.parked_ns),
-        limit_ns: finite(record.body_ns),
+        // The sentinel's work is its own, whatever the point.
+        limit_ns: finite(record.body_ns).filter(|_| record.arm != Arm::Sentinel),
         backend: facts.backend,
         device: facts.name.clone(),
         reason: String::new(),

@@ -80,6 +80,10 @@ mod tests {
             group_budget_s: 0.0,
             margin_us,
             margin_ratio,
+            long_rounds: 0,
+            warm_up_s: 0.0,
+            stamp_repetitions: 1,
+            effective_rounds: 6.0,
         };
         // (absolute µs, ratio, period ns, margin ns)
         for (us, ratio, period, expected) in [

@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 use std::io::IsTerminal;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
@@ -10,11 +10,11 @@ use jiff::Timestamp;
 
 use super::{device, outputs, table, terminal};
 use crate::analysis::Summary;
-use crate::cli::{SweepArgs, unread_variables};
-use crate::device::{Device, Health};
+use crate::cli::{BackendChoice, SweepArgs, unread_variables};
+use crate::device::{Backend, Device, Health};
 use crate::error::{Error, Kind, Result};
 use crate::experiment;
-use crate::measure::{Ending, Plan, Sink, measure_group};
+use crate::measure::{self, Plan, Progress, Sink, measure_group};
 use crate::record::{End, Manifest, PointRecord, Run, RunDir, SampleRow, schema_version};
 
 /// What a finished sweep leaves; nothing after a dry run.
@@ -31,11 +31,11 @@ pub struct Finished {
 /// # Errors
 /// Bad axes, no device, a fault, an interruption (rows so far are kept), or wrong results.
 pub fn sweep(args: &SweepArgs) -> Result<Finished> {
-    if args.resume.is_some() {
-        return Err(Error::usage("resume the run", "sweeps cannot be resumed yet"));
-    }
     for name in unread_variables() {
         terminal::note(format_args!("note: {name} is no variable of pdl and changes nothing"));
+    }
+    if let Some(path) = &args.resume {
+        return resume(args, path);
     }
     let opened = device::open_for(args)?;
     if let Some(note) = &opened.note {
@@ -49,8 +49,55 @@ pub fn sweep(args: &SweepArgs) -> Result<Finished> {
     }
     let mut run = RunDir::create(args.out.as_deref(), "sweep", Timestamp::now())?;
     run.write_manifest(&manifest(device, &plan))?;
-    let path = run.path().to_owned();
-    let measured = Recorder::new(run, &plan).measure(device, &plan);
+    let progress = plan.groups().iter().map(|_| Progress::Untouched).collect();
+    measure(args, device, &plan, Recorder::new(run, progress))
+}
+
+/// Goes on with a run that was cut short, on the same device, with the plan that it has.
+fn resume(args: &SweepArgs, path: &Path) -> Result<Finished> {
+    let (run, found) = RunDir::resume(path)?;
+    for note in &found.notes {
+        terminal::note(format_args!("note: {note}"));
+    }
+    let manifest = &found.manifest;
+    let backend = match manifest.facts.backend {
+        Backend::Gpu => BackendChoice::Gpu,
+        Backend::Sim => BackendChoice::Sim,
+    };
+    let opened = device::open_for(&SweepArgs { backend, seed: manifest.seed, ..args.clone() })?;
+    let device = opened.device.as_ref();
+    if device.facts().uuid != manifest.facts.uuid || device.facts().driver != manifest.facts.driver
+    {
+        let (here, there) = (device.facts(), &manifest.facts);
+        return Err(Error::new(
+            Kind::Refused,
+            format!("resume {}", path.display()),
+            format!(
+                "it was measured on {} {} with driver {}, this is {} {} with driver {}",
+                there.name, there.uuid, there.driver, here.name, here.uuid, here.driver
+            ),
+        )
+        .remedy("start a new run: samples of two devices or drivers do not mix"));
+    }
+    let plan = Plan::from_record(&manifest.plan, manifest.seed)?;
+    let groups = plan.groups();
+    let progress = groups.iter().map(|points| match measure::progress(&found, points) {
+        // What is measured from here on is marked as resumed, in a new group too.
+        Progress::Untouched => Progress::Begun(Box::default()),
+        other => other,
+    });
+    let recorder = Recorder::new(run, progress.collect());
+    measure(args, device, &plan, recorder)
+}
+
+fn measure(
+    args: &SweepArgs,
+    device: &dyn Device,
+    plan: &Plan,
+    recorder: Recorder,
+) -> Result<Finished> {
+    let path = recorder.run.path().to_owned();
+    let measured = recorder.measure(device, plan);
     // Whatever was measured before an error is worth its tables.
     let summary = outputs::rebuild(&path);
     if let Err(error) = measured {
@@ -113,18 +160,20 @@ struct Recorder {
     bar: ProgressBar,
     groups: usize,
     group: usize,
+    /// How far each group is, before it is measured.
+    progress: Vec<Progress>,
     clocks: Option<(u32, u32)>,
 }
 
 impl Recorder {
-    fn new(run: RunDir, plan: &Plan) -> Recorder {
+    fn new(run: RunDir, progress: Vec<Progress>) -> Recorder {
         let bar = ProgressBar::new(1000);
         if !std::io::stderr().is_terminal() {
             bar.set_draw_target(ProgressDrawTarget::hidden());
         }
         let style = ProgressStyle::with_template("{bar:30} {percent:>3} %  {msg}  left: {eta}");
         bar.set_style(style.expect("the template is well formed"));
-        Recorder { run, bar, groups: plan.groups().len(), group: 0, clocks: None }
+        Recorder { run, bar, groups: progress.len(), group: 0, progress, clocks: None }
     }
 
     fn measure(mut self, device: &dyn Device, plan: &Plan) -> Result<()> {
@@ -135,8 +184,17 @@ impl Recorder {
         let mut outcome = Ok(());
         for (index, points) in plan.groups().into_iter().enumerate() {
             self.group = index;
-            match measure_group(device, plan, points, &mut self) {
-                Ok(ending) => endings.push(ending),
+            let progress = std::mem::replace(&mut self.progress[index], Progress::Done);
+            let begun = match &progress {
+                Progress::Untouched => None,
+                Progress::Begun(begun) => Some(&**begun),
+                Progress::Done => {
+                    endings.push("earlier".to_owned());
+                    continue;
+                }
+            };
+            match measure_group(device, plan, points, begun, &mut self) {
+                Ok(ending) => endings.push(ending.name().to_owned()),
                 Err(error) => {
                     outcome = Err(error);
                     break;
@@ -157,7 +215,7 @@ impl Recorder {
 
     fn end(
         &self,
-        endings: &[Ending],
+        endings: &[String],
         throttle: Vec<String>,
         wall: Duration,
         health: Health,
@@ -172,7 +230,7 @@ impl Recorder {
             ended: now(),
             wall_s: (wall.as_secs_f64() * 10.0).round() / 10.0,
             reason,
-            groups: endings.iter().map(|ending| ending.name().to_owned()).collect(),
+            groups: endings.to_vec(),
             sm_mhz_min: self.clocks.map(|(lowest, _)| lowest),
             sm_mhz_max: self.clocks.map(|(_, highest)| highest),
             throttle,

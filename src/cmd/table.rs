@@ -134,12 +134,7 @@ fn work(rows: &[&SummaryRow], points: &[&PlanPoint]) -> String {
         chain.shape.grid_blocks,
         chain.shape.block_threads,
     );
-    if chain.shape.shared_bytes > 0 {
-        let _ = write!(text, ", {} KiB shared", chain.shape.shared_bytes / 1024);
-    }
-    if chain.shape.cluster_blocks > 1 {
-        let _ = write!(text, ", clusters of {}", chain.shape.cluster_blocks);
-    }
+    text += &extras(chain);
     text + &format!(
         "; triggered by one thread{}",
         match chain.trigger_by {
@@ -284,6 +279,18 @@ fn verdict(row: &SummaryRow) -> String {
     }
 }
 
+/// Shared memory and clusters, where there are any.
+fn extras(chain: &Chain) -> String {
+    let mut text = String::new();
+    if chain.shape.shared_bytes > 0 {
+        let _ = write!(text, ", {} KiB shared", chain.shape.shared_bytes / 1024);
+    }
+    if chain.shape.cluster_blocks > 1 {
+        let _ = write!(text, ", clusters of {}", chain.shape.cluster_blocks);
+    }
+    text
+}
+
 /// The points of a plan and the time they are expected to take.
 pub fn dry_run(facts: &Facts, plan: &Plan) -> String {
     let mut text = format!("{}\n", facts.label());
@@ -296,14 +303,17 @@ pub fn dry_run(facts: &Facts, plan: &Plan) -> String {
         };
         let _ = writeln!(
             text,
-            "group {}: {} nodes, {} blocks × {} threads, body {} {body}, preamble {} {}, {}{}",
+            "group {}: {} nodes, {} blocks × {} threads{}, body {} {body}, preamble {} {}, L2 {}, triggered by {}, {}{}",
             points[0].group,
             chain.nodes,
             chain.shape.grid_blocks,
             chain.shape.block_threads,
+            extras(chain),
             chain.body.kind,
             chain.preamble.kind,
             us(chain.preamble.target_ns),
+            chain.l2,
+            chain.trigger_by,
             chain.mode,
             if chain.mode == Mode::Pipelined { " (chains are not drained)" } else { "" },
         );

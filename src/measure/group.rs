@@ -10,6 +10,7 @@ use rand_chacha::ChaCha8Rng;
 use super::Sink;
 use super::calibrate::{Calibrated, calibrate};
 use super::plan::{LONG_FACTOR, Plan};
+use super::resume::Begun;
 use crate::chain::{Arm, MAX_NODES, Mode};
 use crate::device::{Device, Flag, Health, Prepared, Proof, Verification};
 use crate::error::{Error, Kind, Result};
@@ -53,7 +54,8 @@ struct Entry<'d> {
     durations: Vec<Option<f64>>,
 }
 
-/// Measures one group; what it finds goes to `sink` as it comes.
+/// Measures one group, or the rest of one that was `begun`; what it finds goes to `sink` as it
+/// comes.
 ///
 /// # Errors
 /// A fault of the device, an interruption, or an error of the sink. A point that this device
@@ -62,10 +64,15 @@ pub fn measure_group(
     device: &dyn Device,
     plan: &Plan,
     points: &[PlanPoint],
+    begun: Option<&Begun>,
     sink: &mut dyn Sink,
 ) -> Result<Ending> {
     let began = device.now();
-    let calibrated = match calibrate(device, &points[0].chain) {
+    let calibrated = begun.and_then(|begun| begun.calibrated).map_or_else(
+        || calibrate(device, &points[0].chain),
+        Ok, // The samples that are there belong to these amounts of work.
+    );
+    let calibrated = match calibrated {
         Ok(calibrated) => calibrated,
         Err(error) if error.kind() == Kind::Unsupported => {
             skip_all(points, &error, sink)?;
@@ -77,8 +84,13 @@ pub fn measure_group(
     if entries.is_empty() {
         return Ok(Ending::Skipped);
     }
+    for entry in &mut entries {
+        let key = (entry.point.to_string(), entry.arm);
+        entry.durations = begun.and_then(|b| b.durations.get(&key)).cloned().unwrap_or_default();
+        entry.durations.resize(begun.map_or(0, |begun| begun.first_round as usize), None);
+    }
     warm_up(device, plan, points[0].group, &mut entries)?;
-    Rounds { device, plan, group: points[0].group, began, sink }.run(&mut entries)
+    Rounds { device, plan, group: points[0].group, began, begun, sink }.run(&mut entries)
 }
 
 fn skip_all(points: &[PlanPoint], error: &Error, sink: &mut dyn Sink) -> Result<()> {
@@ -200,6 +212,7 @@ struct Rounds<'a> {
     plan: &'a Plan,
     group: u32,
     began: Duration,
+    begun: Option<&'a Begun>,
     sink: &'a mut dyn Sink,
 }
 
@@ -211,8 +224,12 @@ impl Rounds<'_> {
         let mut rng = ChaCha8Rng::seed_from_u64(self.plan.seed ^ u64::from(self.group) << 32);
         // Every so many rounds one of long chains, so that both see the same drift.
         let spacing = (stopping.rounds_min / stopping.long_rounds.max(1)).max(1);
-        let mut long_rounds = 0;
-        for round in 0..stopping.rounds_max {
+        let mut long_rounds = self.begun.map_or(0, |begun| begun.first_long_round);
+        let first_round = self.begun.map_or(0, |begun| begun.first_round);
+        for _ in 0..first_round {
+            order.shuffle(&mut rng);
+        }
+        for round in first_round..stopping.rounds_max {
             order.shuffle(&mut rng);
             let spent = self.device.now() - self.began;
             self.sink.progress("measuring", part(round, spent, self.plan));
@@ -265,6 +282,9 @@ impl Rounds<'_> {
             }
             let mut flags = sample.flags;
             flags.extend(health_flags(&before));
+            if self.begun.is_some() {
+                flags.push(Flag::Resumed);
+            }
             let row = SampleRow {
                 point: entry.point.clone(),
                 arm: entry.arm,

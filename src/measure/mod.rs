@@ -4,11 +4,13 @@
 mod calibrate;
 mod group;
 mod plan;
+mod resume;
 mod unpaired;
 
 pub use calibrate::{Calibrated, calibrate};
 pub use group::{Ending, measure_group};
 pub use plan::{LONG_FACTOR, Plan, Stopping};
+pub use resume::{Begun, Progress, progress};
 pub use unpaired::Unpaired;
 
 use crate::error::Result;

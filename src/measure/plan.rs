@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use crate::chain::{Arm, Body, BodyKind, Chain, Mode, Submission, Target};
+use crate::error::{Error, Result};
 use crate::record::{PlanPoint, PlanRecord};
 
 /// The marginal period is a slope between N and this many times N nodes.
@@ -97,7 +98,34 @@ impl Plan {
             group_budget_s: self.stopping.group_budget.as_secs_f64(),
             margin_us: self.stopping.margin_us,
             margin_ratio: self.stopping.margin_ratio,
+            long_rounds: self.stopping.long_rounds,
+            warm_up_s: self.stopping.warm_up.as_secs_f64(),
+            stamp_repetitions: self.stopping.stamp_repetitions,
+            effective_rounds: self.stopping.effective_rounds,
         }
+    }
+
+    /// The plan of a run that is taken up again.
+    ///
+    /// # Errors
+    /// Times that are none.
+    pub fn from_record(record: &PlanRecord, seed: u64) -> Result<Plan> {
+        let time = |seconds: f64| {
+            Duration::try_from_secs_f64(seconds)
+                .map_err(|error| Error::failed("read the plan of the run", error))
+        };
+        let stopping = Stopping {
+            rounds_min: record.rounds_min,
+            rounds_max: record.rounds_max,
+            long_rounds: record.long_rounds,
+            group_budget: time(record.group_budget_s)?,
+            warm_up: time(record.warm_up_s)?,
+            margin_us: record.margin_us,
+            margin_ratio: record.margin_ratio,
+            stamp_repetitions: record.stamp_repetitions,
+            effective_rounds: record.effective_rounds,
+        };
+        Ok(Plan { points: record.points.clone(), seed, stopping })
     }
 
     /// Groups of points, in order.

@@ -81,6 +81,14 @@ pub struct PlanRecord {
     pub margin_us: f64,
     /// The same, as a part of the baseline's period; the larger of the two holds.
     pub margin_ratio: f64,
+    /// Rounds of the long chains.
+    pub long_rounds: u32,
+    /// Device time of warm-up before the first group, seconds.
+    pub warm_up_s: f64,
+    /// Stamped runs per point × arm.
+    pub stamp_repetitions: u32,
+    /// Independent rounds that an effect above the margin needs.
+    pub effective_rounds: f64,
 }
 
 /// A point of the plan: one combination of axes, and the arms it is run in.

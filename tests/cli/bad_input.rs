@@ -171,10 +171,9 @@ fn unknown_names_are_answered_with_those_that_exist() {
 
 #[test]
 fn flags_that_contradict_one_another_are_refused() {
-    let table: [(&[&str], &str); 8] = [
+    let table: [(&[&str], &str); 7] = [
         (&["--grid=66", "--waves=1"], "--waves"),
         (&["--body-us=4", "--body-bytes=65536"], "--body-bytes"),
-        (&["--resume=there"], "--resume"),
         (&["--rounds-min=9", "--rounds-max=4"], "the fewest are not above the most"),
         (&["--body-kind=fma", "--body-bytes=65536"], "only hbm and l2 bodies move bytes"),
         (&["--body-kind=fma", "--preamble-kind=prefetch-l2"], "use --body-kind hbm or l2"),

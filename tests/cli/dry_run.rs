@@ -42,9 +42,9 @@ fn the_default_sweep_is_twelve_triggers_of_two_bodies_with_controls() {
     assert_eq!(
         groups,
         [
-            "group 0: 50 nodes, 132 blocks × 128 threads, body fma 4.000 µs, preamble alu 2.000 µs, \
+            "group 0: 50 nodes, 132 blocks × 128 threads, body fma 4.000 µs, preamble alu 2.000 µs, L2 hot, triggered by thread, \
              isolated",
-            "group 1: 50 nodes, 132 blocks × 128 threads, body hbm 4.000 µs, preamble alu 2.000 µs, \
+            "group 1: 50 nodes, 132 blocks × 128 threads, body hbm 4.000 µs, preamble alu 2.000 µs, L2 hot, triggered by thread, \
              isolated",
         ]
     );

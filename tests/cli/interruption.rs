@@ -90,6 +90,72 @@ fn a_killed_run_is_reported_from_the_rows_it_wrote() {
     assert!(reported(dir.path()) as usize >= before / 2);
 }
 
+/// A sweep of two groups that is killed in each of them on the way.
+#[test]
+fn a_killed_run_is_resumed_with_every_row_it_had() {
+    let dir = tempfile::tempdir().unwrap();
+    let sweep =
+        ["sweep", "--backend=sim", "--out=run", "--trigger=0/8,4/8", "--nodes=8", "--grid=4"];
+    let long = ["--body-us=2,4", "--body-kind=fma", "--rounds-min=400", "--rounds-max=400"];
+    let mut child = pdl(dir.path(), sweep.iter().chain(&long))
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    for rows in [50, 900, 5200] {
+        let deadline = Instant::now() + Duration::from_secs(30);
+        while lines(dir.path()) < rows && child.try_wait().unwrap().is_none() {
+            assert!(Instant::now() < deadline, "no {rows} rows after 30 s");
+            std::thread::sleep(Duration::from_millis(2));
+        }
+        child.kill().unwrap();
+        child.wait().unwrap();
+        let path = dir.path().join("run/samples.csv");
+        let kept = fs::read(&path).unwrap();
+        let whole = kept.iter().rposition(|&byte| byte == b'\n').map_or(0, |end| end + 1);
+        child = pdl(dir.path(), ["sweep", "--resume=run"])
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        while lines(dir.path()) <= kept[..whole].iter().filter(|&&byte| byte == b'\n').count()
+            && child.try_wait().unwrap().is_none()
+        {
+            std::thread::sleep(Duration::from_millis(2));
+        }
+        assert!(fs::read(&path).unwrap().starts_with(&kept[..whole]), "rows were lost");
+    }
+    assert!(child.wait().unwrap().success());
+    let run = pdl_lab::record::read_run(&dir.path().join("run")).unwrap();
+    assert_eq!(run.end.as_ref().unwrap().reason, "done");
+    // Two groups, nine arms and triggers each, every round of every one.
+    for group in run.manifest.plan.points.chunk_by(|a, b| a.group == b.group) {
+        for point in group {
+            for &arm in &point.arms {
+                let mut rounds: Vec<u32> = run
+                    .samples
+                    .iter()
+                    .filter(|s| *s.point == *point.point && s.arm == arm && s.nodes == 8)
+                    .map(|s| s.round)
+                    .collect();
+                rounds.sort_unstable();
+                rounds.dedup();
+                // A kill inside a round leaves that round to the arms that had their turn.
+                assert!(rounds.len() >= 397, "{} {arm}: {} rounds", point.point, rounds.len());
+            }
+        }
+    }
+    let resumed =
+        |s: &&pdl_lab::record::SampleRow| s.flags.contains(&pdl_lab::device::Flag::Resumed);
+    assert!(run.samples.iter().any(|s| resumed(&s)) && !run.samples.iter().all(|s| resumed(&s)));
+    // What is complete is not measured again.
+    assert_eq!(run_again(dir.path()), Some(2));
+}
+
+fn run_again(dir: &Path) -> Option<i32> {
+    run(&mut pdl(dir, ["sweep", "--resume=run"])).code
+}
+
 #[test]
 fn a_directory_that_a_run_is_written_to_is_not_taken_by_another() {
     let dir = tempfile::tempdir().unwrap();

@@ -1,29 +1,41 @@
-//! What a kernel's template arguments say of its machine code. The numbers are those of
-//! cuda/shim.h.
+//! What a kernel's template arguments say of its machine code.
 
 use crate::sass::Code;
 
-pub const IMPLICIT: u32 = 1;
-pub const AT_ENTRY: u32 = 2;
-pub const AFTER_SYNC: u32 = 3;
-pub const IN_BODY: u32 = 4;
-pub const BEFORE_STORE: u32 = 5;
-pub const AFTER: u32 = 6;
+/// The enumerations of the C ABI, whose numbers stand in the names of kernels.
+const HEADER: &str = include_str!("../../cuda/shim.h");
+const TRIGGER: &str = "PDL_TRIGGER_";
+const BODY: &str = "PDL_BODY_";
 
-pub const FMA: u32 = 0;
-pub const STREAM: u32 = 1;
-pub const SPIN: u32 = 2;
+/// Names and numbers of the header's constants that begin with `prefix`, which is left out.
+fn constants(prefix: &str) -> Vec<(&'static str, u32)> {
+    let mut words = HEADER.split([' ', '\n', ',']).filter(|word| !word.is_empty());
+    let mut found = Vec::new();
+    while let Some(word) = words.next() {
+        let Some(name) = word.strip_prefix(prefix) else { continue };
+        if words.next() == Some("=") {
+            let number = words.next().and_then(|number| number.parse().ok());
+            found.push((name, number.expect("a constant has a number")));
+        }
+    }
+    found
+}
+
+fn named(prefix: &str, number: u32) -> Option<&'static str> {
+    constants(prefix).into_iter().find(|constant| constant.1 == number).map(|constant| constant.0)
+}
 
 /// Multiply-adds of one step of the preamble's and of the body's loop, in cuda/work.cuh.
 const STEP_FMA: usize = 32;
-/// Loads of one step of a streaming body.
-const STEP_LOADS: usize = 4;
+/// Loads of one step of a streaming body, of one with few registers.
+const STEP_LOADS: usize = 8;
+const STEP_LOADS_NARROW: usize = 4;
 
 /// The families of kernels that run nodes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Family {
-    /// Sync, and trigger where the number says.
-    Chain(u32),
+    /// Sync, and trigger where the name says: `AT_ENTRY` for PDL_TRIGGER_AT_ENTRY.
+    Chain(&'static str),
     /// Neither.
     Native,
     /// Trigger at entry, a flag in place of the sync.
@@ -36,7 +48,8 @@ pub enum Family {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Instance {
     pub family: Family,
-    pub body: u32,
+    /// `FMA` for PDL_BODY_FMA.
+    pub body: &'static str,
     pub stamped: bool,
 }
 
@@ -48,22 +61,25 @@ impl Instance {
             rest[..rest.find('E')?].parse::<u32>().ok()
         };
         let family = match mangled.strip_prefix("_ZN3pdl")? {
-            rest if rest.starts_with("5chainI") => Family::Chain(number("pdl_trigger")?),
+            rest if rest.starts_with("5chainI") => {
+                Family::Chain(named(TRIGGER, number("pdl_trigger")?)?)
+            }
             rest if rest.starts_with("6nativeI") => Family::Native,
             rest if rest.starts_with("5flagsI") => Family::Flags,
             rest if rest.starts_with("10persistentI") => Family::Persistent,
             _ => return None,
         };
         let stamped = number("Lb").unwrap_or(0) == 1;
-        Some(Instance { family, body: number("pdl_body")?, stamped })
+        Some(Instance { family, body: named(BODY, number("pdl_body")?)?, stamped })
     }
 
     /// Every instance that the shim can launch.
     pub fn all() -> Vec<Instance> {
         let mut all = Vec::new();
-        for body in [FMA, STREAM, SPIN] {
+        for (body, _) in constants(BODY) {
             for stamped in [false, true] {
-                let families = (IMPLICIT..=AFTER).map(Family::Chain);
+                let triggers = constants(TRIGGER).into_iter().map(|constant| constant.0);
+                let families = triggers.filter(|name| *name != "NATIVE").map(Family::Chain);
                 for family in families.chain([Family::Native, Family::Flags]) {
                     all.push(Instance { family, body, stamped });
                 }
@@ -78,14 +94,11 @@ impl Instance {
         usize::from(matches!(self.family, Family::Chain(_)))
     }
 
-    /// Whether this many triggers may be in the code. A block passes one of them once: a loop that
-    /// the compiler unrolled holds a copy a step, each behind the same test for its step.
-    pub fn allows_triggers(&self, count: usize) -> bool {
-        match self.family {
-            Family::Chain(IMPLICIT) | Family::Native | Family::Persistent => count == 0,
-            Family::Chain(IN_BODY) if self.body == STREAM => count >= 1,
-            Family::Chain(_) | Family::Flags => count == 1,
-        }
+    /// Triggers in the code.
+    pub fn triggers(&self) -> usize {
+        let none =
+            matches!(self.family, Family::Chain("IMPLICIT") | Family::Native | Family::Persistent);
+        usize::from(!none)
     }
 
     /// Checks all that is said of the code.
@@ -111,7 +124,7 @@ impl Instance {
     fn check_counts(&self, code: &Code, at: &Places) -> Result<(), String> {
         demand(at.syncs.len() == self.syncs(), || format!("{} syncs", at.syncs.len()))?;
         let triggers = at.triggers.len();
-        demand(self.allows_triggers(triggers), || format!("{triggers} triggers"))?;
+        demand(triggers == self.triggers(), || format!("{triggers} triggers"))?;
         let local = code.places("LDL").len() + code.places("STL").len();
         demand(local == 0, || format!("{local} accesses of local memory"))
     }
@@ -130,71 +143,78 @@ impl Instance {
     /// The body's own work is there, behind the load of the primary's value.
     fn check_body(&self, code: &Code, at: &Places) -> Result<(), String> {
         let value = at.first_value_load()?;
-        let (work, least) = match self.body {
-            FMA => (code.places("FFMA"), STEP_FMA),
-            STREAM => (code.places("LDG.128"), STEP_LOADS),
-            _ => (code.timer_reads(), 2),
-        };
+        // The assembler drops a preamble whose sum nobody reads.
+        let multiply_adds = code.places("FFMA").len();
+        demand(multiply_adds >= STEP_FMA, || format!("{multiply_adds} multiply-adds"))?;
+        let (work, least) = self.work(code);
         let behind = work.iter().filter(|&&place| place > value && place < at.stores[0]).count();
         demand(behind >= least, || format!("{behind} instructions of the body's work"))
     }
 
-    fn check_trigger(&self, trigger: u32, code: &Code, at: &Places) -> Result<(), String> {
+    /// The instructions that the body consists of (the preamble may have such too), and how many a
+    /// body has at least.
+    fn work(&self, code: &Code) -> (Vec<usize>, usize) {
+        match self.body {
+            "FMA" => (code.places("FFMA"), STEP_FMA),
+            "STREAM" => (code.places("LDG.128"), STEP_LOADS),
+            "STREAM_NARROW" => (code.places("LDG.128"), STEP_LOADS_NARROW),
+            "SPIN" => (code.timer_reads(), 2),
+            "NONE" => (Vec::new(), 0),
+            other => panic!("no rule for a body of the kind {other}"),
+        }
+    }
+
+    fn check_trigger(&self, trigger: &str, code: &Code, at: &Places) -> Result<(), String> {
         let Places { syncs, triggers, loads, stores, .. } = at;
         let value = &stores[..1];
         match trigger {
-            AT_ENTRY => {
+            "IMPLICIT" => Ok(()),
+            "AT_ENTRY" => {
                 order("trigger", triggers, "preamble", &code.places("FFMA"))?;
                 order("trigger", triggers, "sync", syncs)
             }
-            AFTER_SYNC => {
+            "AFTER_SYNC" => {
                 order("sync", syncs, "trigger", triggers)?;
                 order("trigger", triggers, "load of the body", loads)
             }
-            IN_BODY => {
+            "IN_BODY" => {
                 order("load of the primary's value", &loads[..1], "trigger", triggers)?;
                 order("trigger", triggers, "store of the value", value)?;
                 self.check_parts(code, at)
             }
-            BEFORE_STORE => {
+            "BEFORE_STORE" => {
+                // A stamped trigger is followed by a read of the timer, as a spin's are.
+                let stamp = self.stamped && self.body == "SPIN";
+                let work = self.work(code).0.into_iter();
+                let work = work.filter(|place| *place < stores[0] && !stamp);
                 order("load of the body", loads, "trigger", triggers)?;
-                order("work of the body", &self.computing(code), "trigger", triggers)?;
+                order("work of the body", &work.collect::<Vec<_>>(), "trigger", triggers)?;
                 order("trigger", triggers, "store of the value", value)
             }
-            AFTER => {
+            "AFTER" => {
                 order("store of the value", value, "trigger", triggers)?;
                 order("trigger", triggers, "store of the stamps", &stores[1..])
             }
-            _ => Ok(()),
-        }
-    }
-
-    /// Instructions of a body that computes.
-    fn computing(&self, code: &Code) -> Vec<usize> {
-        match self.body {
-            FMA => code.places("FFMA"),
-            _ => Vec::new(),
+            other => panic!("no rule for a trigger {other}"),
         }
     }
 
     /// A trigger in the body has work of the body on both its sides.
     fn check_parts(&self, code: &Code, at: &Places) -> Result<(), String> {
-        let (first, last) = (at.triggers[0], at.triggers[at.triggers.len() - 1]);
-        let (value, store) = (at.first_value_load()?, at.stores[0]);
-        let within = |work: &[usize], from: usize, to: usize| {
+        let (trigger, value, store) = (at.triggers[0], at.first_value_load()?, at.stores[0]);
+        let (work, least) = self.work(code);
+        let within = |from: usize, to: usize| {
             work.iter().filter(|&&place| place > from && place < to).count()
         };
         let parts = match self.body {
-            // The trigger is inside the one loop: only what follows it in a step is behind it.
-            STREAM => vec![within(&code.places("LDG.128"), first, store) / STEP_LOADS],
-            FMA => {
-                let work = code.places("FFMA");
-                vec![within(&work, value, first) / STEP_FMA, within(&work, last, store) / STEP_FMA]
+            "NONE" => return Ok(()),
+            // The trigger is inside the one loop: a whole step follows it.
+            "STREAM" | "STREAM_NARROW" => vec![within(trigger, store) / least],
+            "SPIN" => {
+                let stamp = usize::from(self.stamped);
+                vec![within(value, trigger), within(trigger, store).saturating_sub(stamp)]
             }
-            _ => {
-                let work = code.timer_reads();
-                vec![within(&work, value, first), within(&work, last, store)]
-            }
+            _ => vec![within(value, trigger) / least, within(trigger, store) / least],
         };
         demand(parts.iter().all(|&part| part > 0), || {
             format!("work before and after the trigger in the body: {parts:?}")

@@ -61,6 +61,10 @@ impl Code {
 }
 
 fn matches(instruction: &str, pattern: &str) -> bool {
+    // Most instructions are others, and there are many.
+    if instruction.as_bytes().first() != pattern.as_bytes().first() {
+        return false;
+    }
     let opcode = instruction.split(' ').next().unwrap_or_default();
     let mut have = opcode.split('.');
     let mut want = pattern.split('.');

@@ -149,21 +149,25 @@ fn correct(rows: &[Row<'_>], markdown: bool) -> String {
     ];
     let mut text = table(&header, rows_of_table, &[2, 3, 4, 5, 6], markdown);
     for row in rows.iter().filter(|row| row.outcome.verdict != Verdict::Clean) {
-        let _ = writeln!(text, "{} {}: {}", row.outcome.test, row.outcome.case, told(row.outcome));
+        let _ = writeln!(text, "{}: {}", row.outcome.case, told(row.outcome));
     }
+    let bound = match (all.wrong, all.co_resident) {
+        (0, 1..) => format!(", so a race shows in fewer than {} of those (95 %)", all.below()),
+        _ => String::new(),
+    };
     let _ = writeln!(
         text,
-        "{} repetitions of correct kernels, {} wrong; co-resident in {}, so a race shows in fewer \
-         than {} of them\n",
-        all.repetitions,
-        all.wrong,
-        all.co_resident,
-        all.below()
+        "{} repetitions of correct kernels, {} wrong; co-resident in {}{bound}\n",
+        all.repetitions, all.wrong, all.co_resident
     );
     text
 }
 
 fn mutants(rows: &[Row<'_>], markdown: bool) -> String {
+    let caught = |row: &Row<'_>| {
+        let same = |other: &&Row<'_>| other.outcome.mutant == row.outcome.mutant;
+        rows.iter().filter(same).any(|other| other.outcome.verdict == Verdict::Race)
+    };
     let cells = |row: &Row<'_>| {
         let outcome = row.outcome;
         let measured = outcome.measured.as_ref();
@@ -172,7 +176,7 @@ fn mutants(rows: &[Row<'_>], markdown: bool) -> String {
         vec![
             outcome.mutant.unwrap_or_default().to_owned(),
             outcome.case.clone(),
-            mutant_verdict(outcome.verdict).to_owned(),
+            mutant_verdict(outcome.verdict, caught(row)).to_owned(),
             of(first.map(|first| first.repetition.to_string())),
             of(measured.map(|m| format!("{} of {}", m.wrong, m.repetitions))),
             of(row
@@ -196,11 +200,13 @@ fn mutants(rows: &[Row<'_>], markdown: bool) -> String {
     table(&header, rows.iter().map(cells).collect(), &[3, 4, 5, 6], markdown)
 }
 
-fn mutant_verdict(verdict: Verdict) -> &'static str {
-    match verdict {
-        Verdict::Race => "caught",
-        Verdict::Clean => "NOT CAUGHT",
-        other => other.name(),
+/// `caught`: whether any of the mutant's tests caught it.
+fn mutant_verdict(verdict: Verdict, caught: bool) -> &'static str {
+    match (verdict, caught) {
+        (Verdict::Race, _) => "caught",
+        (Verdict::Clean, true) => "not caught here",
+        (Verdict::Clean, false) => "NOT CAUGHT",
+        (other, _) => other.name(),
     }
 }
 
@@ -234,3 +240,6 @@ fn told(outcome: &Outcome) -> String {
         (None, _) => String::new(),
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -90,6 +90,10 @@ pub(crate) fn manifest() -> Manifest {
             group_budget_s: 2.5,
             margin_us: 0.02,
             margin_ratio: 0.005,
+            long_rounds: 8,
+            warm_up_s: 1.0,
+            stamp_repetitions: 5,
+            effective_rounds: 12.0,
         },
     }
 }
