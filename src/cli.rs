@@ -1,5 +1,8 @@
 //! The command line: every flag is mirrored as a `PDL_*` variable.
 
+// Comments of flags are their help, where <utc> stands for a time.
+#![allow(rustdoc::invalid_html_tags)]
+
 use std::ffi::OsStr;
 use std::path::PathBuf;
 use std::time::Duration;

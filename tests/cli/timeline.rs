@@ -63,7 +63,7 @@ fn what_cannot_be_shown_is_refused_and_leaves_nothing() {
     let cases: [(&[&str], i32, &str); 9] = [
         (&["--nodes", "1,2"], 2, "a timeline shows one chain: give one value"),
         (&["--nodes", "0"], 2, "a chain has at least 2 nodes"),
-        (&["--preamble-us=nan"], 2, "not finite"),
+        (&["--preamble-us=nan"], 2, "is not a finite number"),
         (&["--lanes", "sm", "--nodes", "9"], 2, "more than 8"),
         (&["--lanes", "sm", "--grid", "4000"], 2, "more than 4096"),
         (&["--arm", "persistent"], 1, "its kernel has no stamped instance"),
