@@ -276,7 +276,7 @@ pub struct InspectArgs {
     /// Kernels whose name contains this, or matches it as a regular expression
     #[arg(long, env = "PDL_FILTER")]
     pub filter: Option<String>,
-    /// Machine code of these targets only, as sm_90 (sm_90a too)
+    /// Code for these targets only, as sm_90 (sm_90a and PTX for 90 too)
     #[arg(long, value_delimiter = ',', env = "PDL_TARGET")]
     pub target: Vec<String>,
     /// How to print
