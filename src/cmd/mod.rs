@@ -10,6 +10,7 @@ mod report;
 mod sweep;
 mod table;
 mod terminal;
+mod timeline;
 pub mod unpaired;
 
 pub use device::{Opened, Without, open, open_for};
@@ -29,6 +30,7 @@ pub fn run(cli: Cli) -> Result<()> {
         Command::Doctor(args) => doctor::doctor(&args),
         Command::Sweep(args) => sweep::sweep(&args).map(drop),
         Command::Check(args) => check::check(&args),
+        Command::Timeline(args) => timeline::timeline(&args),
         Command::Inspect(args) => inspect::inspect(&args),
         Command::Report(args) => report::report(&args),
     }

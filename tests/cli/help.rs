@@ -2,7 +2,7 @@
 
 use crate::program::{pdl, run, succeed};
 
-const COMMANDS: [&str; 4] = ["doctor", "sweep", "check", "report"];
+const COMMANDS: [&str; 6] = ["doctor", "sweep", "timeline", "check", "inspect", "report"];
 
 #[test]
 fn the_program_names_every_command_and_every_command_has_help() {
