@@ -32,4 +32,5 @@ pub mod record;
 pub mod sim;
 pub mod stamps;
 pub mod stats;
+pub mod timeline;
 pub mod units;

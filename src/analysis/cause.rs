@@ -25,16 +25,24 @@ pub(super) fn cause(run: &Run, group: u32, arm: Arm, trigger: Trigger) -> Option
     (!causes.is_empty()).then(|| causes.join(" and "))
 }
 
-/// Blocks of one node packed on few SMs, while others stay idle.
+/// Blocks of one node packed on few SMs, while others stay idle. One SM with two blocks is enough:
+/// the next node waits for the last.
 fn packing(here: &Reduced, control: &Reduced) -> Option<String> {
-    let (most, usual) = (here.sm_blocks_max?, control.sm_blocks_max?);
+    let (usual, worst_usual) = (control.sm_blocks_max?, control.sm_blocks_worst?);
+    let (most, worst) = (here.sm_blocks_max?, here.sm_blocks_worst?);
+    let shared = match (most > usual, worst > worst_usual) {
+        (true, _) => format!("up to {most:.0} blocks of a node share an SM in the median hop"),
+        (false, true) => format!("up to {worst:.0} blocks of a node share an SM in some hops"),
+        (false, false) => return None,
+    };
     let (used, all) = (here.sms_used?, control.sms_used?);
-    (most > usual).then(|| {
-        format!(
-            "up to {most:.0} blocks of a node share an SM ({usual:.0} over full dependencies) and \
-             {used:.0} SMs are used in place of {all:.0}"
-        )
-    })
+    let (span, alone) = (here.body_span_ns?, control.body_span_ns?);
+    Some(format!(
+        "{shared} ({usual:.0} over full dependencies), {used:.0} SMs are used in place of \
+         {all:.0}, and a node takes {} from its first release to its last end in place of {}",
+        us(span),
+        us(alone)
+    ))
 }
 
 /// Bodies slowed by what shares their SM.
@@ -51,7 +59,9 @@ mod tests {
     fn reduced(body_ns: f64, sm_blocks_max: f64, sms_used: f64) -> Reduced {
         Reduced {
             body_ns: Some(body_ns),
+            body_span_ns: Some(body_ns),
             sm_blocks_max: Some(sm_blocks_max),
+            sm_blocks_worst: Some(sm_blocks_max),
             sms_used: Some(sms_used),
             ..Reduced::default()
         }

@@ -20,7 +20,9 @@ pub use mutant::{Kernel, MUTANTS, Mutant, mutant};
 pub use oracle::{Found, expected, identify, seeds};
 pub use plan::{Case, Grid, Plan, Test};
 pub use sleeps::{SLEEP_MAX_US, Sleeps};
-pub use verdict::{Code, CounterExample, Measured, Outcome, Verdict, exit_kind, trouble, verdict};
+pub use verdict::{
+    Code, CounterExample, Measured, Outcome, Verdict, exit_kind, may_go_right, trouble, verdict,
+};
 
 #[cfg(test)]
 mod tests;

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::layout::Record;
+use super::mutant::mutant;
 use super::oracle::Found;
 use crate::error::Kind;
 use crate::stats::{Interval, never_seen_bound, proportion};
@@ -146,10 +147,15 @@ pub fn trouble(outcome: &Outcome, all: &[Outcome]) -> Option<Kind> {
     let caught = || all.iter().any(|o| o.mutant == outcome.mutant && o.verdict == Verdict::Race);
     match (outcome.verdict, outcome.mutant) {
         (Verdict::Race, None) => Some(Kind::Wrong),
-        (Verdict::Clean, Some(_)) if !caught() => Some(Kind::Wrong),
+        (Verdict::Clean, Some(name)) if !caught() && !may_go_right(name) => Some(Kind::Wrong),
         (Verdict::Hang | Verdict::Fault, _) => Some(Kind::Failed),
         _ => None,
     }
+}
+
+/// Whether the documentation leaves open that the mutant goes wrong.
+pub fn may_go_right(name: &str) -> bool {
+    mutant(name).is_some_and(|mutant| mutant.open)
 }
 
 /// How a process ends that saw these outcomes, `None` for well. Wrong results before failures.

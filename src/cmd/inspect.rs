@@ -297,7 +297,7 @@ fn summary(reports: &[KernelReport], rows: &[Row<'_>]) -> String {
         .filter(|(a, b)| a.reports[0].kernel != b.reports[0].kernel)
         .count()
         + 1;
-    let mut text = format!("\n{kernels} kernels, {} with their targets\n", reports.len());
+    let mut text = format!("\nkernels: {kernels}, with their targets {}\n", reports.len());
     let counts = counts(reports);
     for severity in Severity::ALL.into_iter().rev() {
         let Some(of_severity) = counts.get(severity.name()) else { continue };
@@ -307,7 +307,7 @@ fn summary(reports: &[KernelReport], rows: &[Row<'_>]) -> String {
             }
         }
     }
-    text += "loads, stores, exits: what can execute before the sync on some path; !: unsafe, \
-             (): for information\n";
+    text += "loads, stores, exits: what a thread can execute before the sync on some path, other \
+             warps' syncs aside;\n!: unsafe, (): for information\n";
     text
 }

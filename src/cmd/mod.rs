@@ -11,6 +11,7 @@ mod report;
 mod sweep;
 mod table;
 mod terminal;
+mod timeline;
 pub mod unpaired;
 
 pub use device::{Opened, Without, open, open_for};
@@ -31,6 +32,7 @@ pub fn run(cli: Cli) -> Result<()> {
         Command::Sweep(args) => sweep::sweep(&args).map(drop),
         Command::Check(args) => check::check(&args),
         Command::Conform(args) => conform::conform(&args),
+        Command::Timeline(args) => timeline::timeline(&args),
         Command::Inspect(args) => inspect::inspect(&args),
         Command::Report(args) => report::report(&args),
     }

@@ -2,4 +2,4 @@
 
 mod sweep;
 
-pub use sweep::{Axes, Grid, default_arms, plan};
+pub use sweep::{Axes, Grid, chains, default_arms, plan};

@@ -118,7 +118,12 @@ fn group_points(
     }
 }
 
-fn chains(axes: &Axes, device: &dyn Device) -> Result<Vec<Chain>> {
+/// Every chain of the product, checked, its grid resolved on `device`; triggers and arms are left
+/// to the points.
+///
+/// # Errors
+/// A usage error for what no GPU could run, or too large a product.
+pub fn chains(axes: &Axes, device: &dyn Device) -> Result<Vec<Chain>> {
     let shapes = axes.block_threads.len() * axes.shared_kib.len() * axes.cluster_blocks.len();
     let groups = axes.nodes.len()
         * axes.grids.len()

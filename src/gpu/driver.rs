@@ -1,6 +1,6 @@
 //! Opening the device: what is there, what it is, and what stands in the way.
 
-use std::cell::{OnceCell, RefCell};
+use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::HashMap;
 use std::rc::{Rc, Weak};
 use std::sync::Arc;
@@ -47,6 +47,7 @@ pub struct Gpu {
     facts: Facts,
     monitor: Monitor,
     opened: Instant,
+    spoiled: Cell<Option<(u32, u32)>>,
     workspaces: RefCell<HashMap<String, Weak<Workspace>>>,
     buffer: RefCell<Option<Rc<StreamBuffer>>>,
     pub(super) conditioner: Conditioner,
@@ -142,6 +143,7 @@ impl Gpu {
             facts,
             monitor,
             opened: Instant::now(),
+            spoiled: Cell::new(None),
             workspaces: RefCell::default(),
             buffer: RefCell::default(),
             conditioner: Conditioner::default(),
@@ -167,6 +169,13 @@ impl Gpu {
     /// Leaves the launch path as the sample before left it: the order of arms shows.
     pub fn without_conditioning(&self) {
         self.conditioner.switch_off();
+    }
+
+    /// Makes the oracle of the next new chain wrong about one value: the negative control of the
+    /// comparison, which has to count exactly that one.
+    #[doc(hidden)]
+    pub fn spoil_oracle(&self, node: u32, block: u32) {
+        self.spoiled.set(Some((node, block)));
     }
 
     /// The stream buffer, if `chain` streams; grown when a node needs more.
@@ -206,7 +215,7 @@ impl Gpu {
             return Ok(workspace);
         }
         all.retain(|_, workspace| workspace.strong_count() > 0);
-        let workspace = Workspace::new(&self.stream, chain, buffer_words)?;
+        let workspace = Workspace::new(&self.stream, chain, buffer_words, self.spoiled.take())?;
         all.insert(key, Rc::downgrade(&workspace));
         Ok(workspace)
     }

@@ -96,10 +96,12 @@ pub struct Workspace {
 
 impl Workspace {
     /// Allocates for `chain`, computes the oracle's values, and poisons what the chain will write.
+    /// `spoiled` names a node and block about which the oracle is to be wrong.
     pub fn new(
         stream: &Arc<CudaStream>,
         chain: &Chain,
         buffer_words: u64,
+        spoiled: Option<(u32, u32)>,
     ) -> Result<Rc<Workspace>> {
         let (nodes, grid) = (u64::from(chain.nodes), u64::from(chain.shape.grid_blocks));
         let rows =
@@ -118,7 +120,10 @@ impl Workspace {
                 DriverError(sys::CUresult::CUDA_ERROR_OUT_OF_MEMORY),
             ));
         }
-        let expected_host = oracle::expected(chain, chain.nodes, buffer_words);
+        let mut expected_host = oracle::expected(chain, chain.nodes, buffer_words);
+        if let Some((node, block)) = spoiled {
+            expected_host[node as usize * grid as usize + block as usize] ^= 1;
+        }
         let mut seeds: Vec<u64> = (0..chain.shape.grid_blocks).map(oracle::seed_value).collect();
         seeds.resize(rows as usize, 0);
         let mut flags = vec![0_u32; rows as usize + 1];

@@ -2,7 +2,8 @@
 //!
 //! cuobjdump takes cubins and PTX out of the file, the ELF of each cubin tells kernels, resources
 //! and where sync and trigger stand, and nvdisasm's listing is walked for what can execute before
-//! the sync on some path.
+//! the sync on some path. A path is that of one thread: a warp that waits through shared memory for
+//! another warp's sync has none of its own, and shows as such.
 
 mod access;
 mod cubin;
@@ -40,7 +41,7 @@ pub struct Options {
     /// Kernels to report.
     pub filter: Filter,
     /// Targets of the machine code to look at, or beginnings of them: `sm_90` takes sm_90a too.
-    /// Empty for all. PTX is read whatever they are.
+    /// Empty for all. PTX for the same numbers is taken too.
     pub targets: Vec<String>,
     /// Disassemble kernels without sync too: their accesses are counted then. Such a kernel's
     /// finding does not depend on it, and large libraries have thousands.

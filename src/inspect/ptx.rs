@@ -139,7 +139,7 @@ mod tests {
 (
 .param .b64 a
 );
-.func (.param .b32 r) helper(
+.func (.param .b32 r) callee(
 .param .b32 x
 )
 {
@@ -160,7 +160,7 @@ ret;
 )
 {
 call.uni (r0),
-helper,
+callee,
 (p0);
 // griddepcontrol.launch_dependents
 ret;

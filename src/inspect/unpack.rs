@@ -186,7 +186,7 @@ fn extract(
     tools: &Tools,
 ) -> Result<(Vec<Unit>, Vec<Unit>)> {
     let (member, _, _) = source;
-    // cuobjdump compares with parts of names, and names hold targets.
+    // cuobjdump compares with parts of names, and names hold targets, of PTX as sm_90 too.
     let of = match options.targets.is_empty() {
         true => "all".to_owned(),
         false => options.targets.join(","),
@@ -198,8 +198,8 @@ fn extract(
         options.targets.is_empty() || unit.target().is_none_or(wants)
     };
     let cubins = cubins.filter(wanted).collect();
-    let ptx = units(extract_kind(path, source, "-xptx", "ptx", "all", tools)?).collect();
-    Ok((cubins, ptx))
+    let ptx = units(extract_kind(path, source, "-xptx", "ptx", &of, tools)?);
+    Ok((cubins, ptx.filter(wanted).collect()))
 }
 
 fn extract_kind(

@@ -13,7 +13,7 @@ use plotters::style::text_anchor::{HPos, Pos, VPos};
 use super::style::{Marker, Stroke};
 
 /// Steps of the grid a CSS pixel.
-const STEPS: f64 = 10.0;
+pub(super) const STEPS: f64 = 10.0;
 /// plotters divides a font's size by this before writing it.
 const FONT_DIVISOR: f64 = 1.24;
 /// Sides of the area that plotters draws on; it moves what lies outside to the edge.
@@ -78,6 +78,11 @@ impl Canvas {
     /// Ends the group that was started last.
     pub(super) fn close(&mut self) {
         self.body.push_str("</g>\n");
+    }
+
+    /// A piece of SVG as it is, on the grid of [`STEPS`] a pixel: what the backend cannot draw.
+    pub(super) fn raw(&mut self, svg: &str) {
+        self.body.push_str(svg);
     }
 
     /// A line through `points`.

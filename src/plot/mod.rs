@@ -9,6 +9,7 @@ mod canvas;
 mod figure;
 mod finding;
 mod gain;
+mod gantt;
 mod group;
 mod heat;
 mod layout;
@@ -29,6 +30,8 @@ mod spoiled;
 mod tests;
 
 use std::collections::BTreeMap;
+
+pub use self::gantt::{Lanes, SM_LANES_BLOCKS, SM_LANES_NODES, timeline};
 
 use crate::chain::{Arm, Submission, Trigger};
 use crate::record::{PlanPoint, SampleRow, SummaryRow};

@@ -22,6 +22,7 @@ use serde::{Deserialize, Serialize};
 
 pub use self::derived::write_derived;
 pub use self::disk::write_atomically;
+pub use self::place::directory;
 pub use self::read::{Run, read_run};
 pub use self::run_dir::{RunDir, schema_version};
 pub use self::samples::Samples;

@@ -11,6 +11,18 @@ use crate::error::{Error, Result};
 /// Where runs go when `--out` does not say.
 pub(super) const RESULTS: &str = "results";
 
+/// A directory for files that are no run's: the one that `--out` names, which is made or empty, or
+/// a new `results/<utc>-<what>`.
+///
+/// # Errors
+/// It is a file or is not empty (usage), or cannot be made.
+pub fn directory(path: Option<&Path>, what: &str, now: Timestamp) -> Result<PathBuf> {
+    match path {
+        Some(path) => Ok(claim(path)?.0),
+        None => fresh(Path::new(RESULTS), what, now),
+    }
+}
+
 /// Takes the directory that `--out` names; tells whether it was made.
 pub(super) fn claim(path: &Path) -> Result<(PathBuf, bool)> {
     let taken = |cause: &str| {

@@ -7,7 +7,7 @@ use comfy_table::presets::{ASCII_MARKDOWN, NOTHING};
 use comfy_table::{CellAlignment, Table};
 
 use super::{Findings, Row};
-use crate::check::{CounterExample, Outcome, Test, Verdict};
+use crate::check::{CounterExample, Outcome, Test, Verdict, may_go_right};
 use crate::stats::never_seen_bound;
 use crate::units::ABSENT;
 
@@ -38,7 +38,7 @@ pub fn render(findings: &Findings<'_>, markdown: bool) -> String {
 
 const LEGEND: &str = "\
 co-resident: repetitions in which the node that could go wrong began before the node it could \
-harm had ended, by the stamps.\nWithout any, the verdict is `not tested`. below: upper bound of \
+harm had ended, by the stamps.\nwent right: the documentation leaves open that this goes wrong, and here it never did.\nWithout any, the verdict is `not tested`. below: upper bound of \
 the share of repetitions that go wrong, 95 %, of the co-resident ones.\n";
 
 fn range(values: &[f64]) -> String {
@@ -176,7 +176,7 @@ fn mutants(rows: &[Row<'_>], markdown: bool) -> String {
         vec![
             outcome.mutant.unwrap_or_default().to_owned(),
             outcome.case.clone(),
-            mutant_verdict(outcome.verdict, caught(row)).to_owned(),
+            mutant_verdict(outcome, caught(row)).to_owned(),
             of(first.map(|first| first.repetition.to_string())),
             of(measured.map(|m| format!("{} of {}", m.wrong, m.repetitions))),
             of(row
@@ -201,10 +201,11 @@ fn mutants(rows: &[Row<'_>], markdown: bool) -> String {
 }
 
 /// `caught`: whether any of the mutant's tests caught it.
-fn mutant_verdict(verdict: Verdict, caught: bool) -> &'static str {
-    match (verdict, caught) {
+fn mutant_verdict(outcome: &Outcome, caught: bool) -> &'static str {
+    match (outcome.verdict, caught) {
         (Verdict::Race, _) => "caught",
         (Verdict::Clean, true) => "not caught here",
+        (Verdict::Clean, false) if outcome.mutant.is_some_and(may_go_right) => "went right",
         (Verdict::Clean, false) => "NOT CAUGHT",
         (other, _) => other.name(),
     }

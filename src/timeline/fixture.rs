@@ -1,0 +1,36 @@
+//! Chains for tests.
+
+use super::{StampCost, Track};
+use crate::chain::{Arm, Trigger};
+use crate::stamps::{BlockStamps, Stamps};
+
+/// A chain of `nodes` × `blocks`, a block an SM: bodies of 4 µs that trigger `trigger_ns` after
+/// the release, preambles of 2 µs that begin `lead_ns` before the primary's end, and a hop of
+/// 0.8 µs. Blocks follow each other by 8 ns.
+pub fn track(arm: Arm, nodes: u32, blocks: u32, lead_ns: f64, trigger_ns: f64) -> Track {
+    let mut stamps = Vec::new();
+    let mut end = 2000.0;
+    for node in 0..nodes {
+        let release = end + 800.0;
+        let begin = if node == 0 { 0.0 } else { end - lead_ns };
+        for block in 0..blocks {
+            let late = f64::from(block) * 8.0;
+            let arrive_ns = begin + 2000.0 + late;
+            let release_ns = arrive_ns.max(release + late);
+            stamps.push(BlockStamps {
+                begin_ns: begin + late,
+                trigger_ns: release_ns + trigger_ns,
+                arrive_ns,
+                release_ns,
+                end_ns: release_ns + 4000.0,
+                sm: block,
+                body_cycles: 7000,
+            });
+        }
+        end = stamps.last().map_or(0.0, |block: &BlockStamps| block.end_ns);
+    }
+    let trigger = (!trigger_ns.is_nan()).then_some(Trigger::Segment { at: 4, of: 8 });
+    let stamps = Stamps { grid_blocks: blocks, blocks: stamps, duration_ns: end };
+    let cost = StampCost { unstamped_ns: end / 1.01, stamped_ns: end, samples: 21 };
+    Track { arm, trigger, stamps, cost }
+}
