@@ -168,7 +168,7 @@ fn harm(run: &Run, answer: &Answer, worst: &SummaryRow) -> String {
     let slower = worst.speedup.map_or_else(String::new, |ratio| {
         format!(", {} the baseline's time", speedup(1.0 / ratio))
     });
-    let cause = cause(run, answer.group, answer.arm, trigger);
+    let cause = cause(run, answer.group, answer.arm, trigger, worst.period_ns);
     let cause = cause.map_or_else(String::new, |cause| format!(": {cause}"));
     format!(" The worst is {trigger}, {} a hop{slower}{cause}.", signed_us(saved))
 }

@@ -6,12 +6,19 @@ use crate::record::PointRecord;
 use crate::stamps::Reduced;
 use crate::units::us;
 
-/// A body is called slowed when it takes this part longer than in the full control.
+/// A body, or a node, is called slowed when it takes this part longer than in the full control.
 const SLOWED: f64 = 0.05;
 
 /// What the stamps of `arm` at `trigger` show beside those of its full control; `None` when they
-/// show no cause.
-pub(super) fn cause(run: &Run, group: u32, arm: Arm, trigger: Trigger) -> Option<String> {
+/// show no cause, or when the stamped run took another course than the timed ones, whose period is
+/// `period_ns`.
+pub(super) fn cause(
+    run: &Run,
+    group: u32,
+    arm: Arm,
+    trigger: Trigger,
+    period_ns: Option<f64>,
+) -> Option<String> {
     let stamps = |arm: Arm| -> Option<Reduced> {
         let found = |record: &&PointRecord| {
             record.group == group && record.arm == arm && record.trigger == Some(trigger)
@@ -19,14 +26,24 @@ pub(super) fn cause(run: &Run, group: u32, arm: Arm, trigger: Trigger) -> Option
         run.entries.iter().map(|entry| entry.record).find(found)?.stamps
     };
     let (here, control) = (stamps(arm)?, stamps(arm.full_control()?)?);
+    if outlasts(&here, period_ns) {
+        return None;
+    }
     let mut causes = Vec::new();
     causes.extend(packing(&here, &control));
     causes.extend(contention(&here, &control));
     (!causes.is_empty()).then(|| causes.join(" and "))
 }
 
+/// Whether a node of the stamped run is clearly longer than one of the timed runs. Where kernels
+/// sync, bodies wait for the last block of the node before, so both cannot be true of one run: the
+/// stamps tell of another course. Both are medians, and stamps cost time: a part is let pass.
+pub fn outlasts(stamps: &Reduced, period_ns: Option<f64>) -> bool {
+    stamps.body_span_ns.zip(period_ns).is_some_and(|(span, period)| span > period * (1.0 + SLOWED))
+}
+
 /// Blocks of one node packed on few SMs, while others stay idle. One SM with two blocks is enough:
-/// the next node waits for the last.
+/// the next node waits for the last. Sharing that makes the node no longer is no cause.
 fn packing(here: &Reduced, control: &Reduced) -> Option<String> {
     let (usual, worst_usual) = (control.sm_blocks_max?, control.sm_blocks_worst?);
     let (most, worst) = (here.sm_blocks_max?, here.sm_blocks_worst?);
@@ -37,12 +54,14 @@ fn packing(here: &Reduced, control: &Reduced) -> Option<String> {
     };
     let (used, all) = (here.sms_used?, control.sms_used?);
     let (span, alone) = (here.body_span_ns?, control.body_span_ns?);
-    Some(format!(
-        "{shared} ({usual:.0} over full dependencies), {used:.0} SMs are used in place of \
-         {all:.0}, and a node takes {} from its first release to its last end in place of {}",
-        us(span),
-        us(alone)
-    ))
+    (span > alone * (1.0 + SLOWED)).then(|| {
+        format!(
+            "{shared} ({usual:.0} over full dependencies), {used:.0} SMs are used in place of \
+             {all:.0}, and a node takes {} from its first release to its last end in place of {}",
+            us(span),
+            us(alone)
+        )
+    })
 }
 
 /// Bodies slowed by what shares their SM.
@@ -72,9 +91,22 @@ mod tests {
         let control = reduced(4000.0, 1.0, 132.0);
         assert_eq!(packing(&control, &control), None);
         assert_eq!(contention(&reduced(4100.0, 1.0, 132.0), &control), None);
-        let packed = packing(&reduced(4000.0, 2.0, 90.0), &control).unwrap();
+        let packed = packing(&reduced(8000.0, 2.0, 90.0), &control).unwrap();
         assert!(packed.contains("up to 2 blocks") && packed.contains("90 SMs"), "{packed}");
+        // Shared SMs, and yet no node that takes longer: they explain nothing.
+        assert_eq!(packing(&reduced(4100.0, 2.0, 132.0), &control), None);
         let slowed = contention(&reduced(5500.0, 1.0, 132.0), &control).unwrap();
         assert!(slowed.contains("5.500") && slowed.contains("4.000"), "{slowed}");
+    }
+
+    #[test]
+    fn stamps_of_a_longer_run_than_the_timed_ones_explain_nothing() {
+        let stamps = reduced(10_000.0, 2.0, 130.0);
+        let cases =
+            [(Some(6500.0), true), (Some(9700.0), false), (Some(11_000.0), false), (None, false)];
+        for (period_ns, expected) in cases {
+            assert_eq!(outlasts(&stamps, period_ns), expected, "{period_ns:?}");
+        }
+        assert!(!outlasts(&Reduced::default(), Some(1.0)));
     }
 }

@@ -24,6 +24,7 @@ mod warnings;
 use serde::Serialize;
 
 pub use answer::Answer;
+pub use cause::outlasts;
 pub use contamination::{Contamination, contamination_index};
 pub use crossover::Crossover;
 pub use floor::{Floor, GroupFloor, WINDOW_ROUNDS};

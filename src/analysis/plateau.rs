@@ -36,8 +36,9 @@ pub struct Plateau {
     pub best: Choice,
     /// The latest trigger of the plateau: equal to the best, with the least parking.
     pub recommended: Choice,
-    /// Triggers as good as the best, in order of time: paired in the same rounds, they are not
-    /// slower beyond chance, or at most by the margin.
+    /// Triggers as good as the best, in order of time: paired in the same rounds, they are slower
+    /// by at most the margin, or their median is and what is beyond may be chance. Noise alone
+    /// makes no equal: a wide interval about a larger loss is one that was not measured well.
     pub triggers: Vec<Trigger>,
     /// Slower than the best by this, recommended against best in the same rounds, ns a hop; zero
     /// when they are the same.
@@ -90,9 +91,14 @@ fn slower(run: &Run, one: &Entry, best: &Entry) -> Option<(f64, Option<Interval>
 
 fn equal(run: &Run, one: &Entry, best: &Entry, margin_ns: f64) -> bool {
     one.place == best.place
-        || slower(run, one, best)
-            .and_then(|(_, interval)| interval)
-            .is_some_and(|interval| interval.lo <= 0.0 || interval.hi <= margin_ns)
+        || slower(run, one, best).is_some_and(|(median, interval)| {
+            interval.is_some_and(|interval| as_good(median, interval, margin_ns))
+        })
+}
+
+/// Whether a loss against the best, ns a hop, is none that counts.
+fn as_good(slower_ns: f64, interval: Interval, margin_ns: f64) -> bool {
+    interval.hi <= margin_ns || (interval.lo <= 0.0 && slower_ns <= margin_ns)
 }
 
 fn choice(run: &Run, candidate: Candidate) -> Option<Choice> {
@@ -110,4 +116,24 @@ fn choice(run: &Run, candidate: Candidate) -> Option<Choice> {
         code_cost_ns: row.code_cost_ns,
         dependency_saved_ns: dependency_saved.map(|estimate| estimate.median),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn noise_alone_makes_no_equal() {
+        // (slower, interval, as good), with a margin of 20 ns.
+        for (slower, lo, hi, expected) in [
+            (5.0, 2.0, 9.0, true),
+            (5.0, -30.0, 60.0, true),
+            (15.0, 1.0, 40.0, false),
+            (300.0, -50.0, 800.0, false),
+            (-10.0, -90.0, 70.0, true),
+        ] {
+            let found = as_good(slower, Interval { lo, hi }, 20.0);
+            assert_eq!(found, expected, "{slower} {lo} {hi}");
+        }
+    }
 }

@@ -7,7 +7,7 @@ use super::run::Run;
 use crate::chain::Arm;
 use crate::device::Flag;
 use crate::record::{SummaryRow, Verdict};
-use crate::stats::median;
+use crate::stats::{CONFIDENCE, median, proportion};
 use crate::units::{percent, signed_percent, us};
 
 /// Relative change that counts as drift of the sentinel or the clock.
@@ -153,15 +153,16 @@ fn noise(run: &Run, rows: &[SummaryRow], floor: &Floor, warnings: &mut Vec<Warni
         }
         _ => {}
     }
-    // Three of twelve are under 2 % likely where one in twenty is expected.
-    if floor.comparisons >= 12 && floor.false_positive_rate().is_some_and(|rate| rate >= 0.25) {
+    let rate = proportion(floor.false_positives.into(), floor.comparisons.into());
+    if rate.is_some_and(|rate| rate.lo > 1.0 - CONFIDENCE) {
         let cause = format!(
             "the baseline differs from itself in {} of {} comparisons ({})",
             floor.false_positives,
             floor.comparisons,
             percent(floor.false_positive_rate().unwrap_or(0.0))
         );
-        let cure = "rounds are not exchangeable: look for a periodic load, then run again";
+        let cure = "intervals are too narrow for what differs between two instances of one graph: \
+                    believe no effect below the floor, and compare runs before small ones";
         warn(warnings, "false-positives", cause, cure);
     }
 }

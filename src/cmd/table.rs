@@ -6,7 +6,7 @@ use std::fmt::Write;
 use comfy_table::presets::{ASCII_MARKDOWN, NOTHING};
 use comfy_table::{CellAlignment, Table, TableStyle};
 
-use crate::analysis::{Answer, Summary};
+use crate::analysis::{Answer, Summary, outlasts};
 use crate::chain::{Arm, Chain, Mode, Submission, Target, Trigger};
 use crate::device::Facts;
 use crate::measure::Plan;
@@ -74,7 +74,8 @@ const LEGEND: &str = "\
 µs/node: chain ÷ nodes. saved: (baseline − this) ÷ hops, median of rounds. code cost: what the \
 instructions cost over full\ndependencies. slowed: the body against that control. useful/parked: \
 work before the sync under the primary, and waiting in it.\n\
-blocks/SM: most blocks of a node that share an SM, and SMs used. proof: active means stamps show overlap or a shorter gap;\n\
+blocks/SM: most blocks of a node that share an SM, and SMs used; ?: a node of the stamped run is\nlonger than a timed one, so blocks may have been placed otherwise. proof: active means stamps \
+show overlap or a shorter gap;\n\
 armed means programmatic edges and a sync are there and stamps show no more than their resolution.\n\
 *: recommended, the latest of the plateau (=). !: triggers before its own sync.\n";
 
@@ -243,12 +244,17 @@ fn marks(row: &SummaryRow, trigger: Trigger, answer: Option<&Answer>) -> String 
     if marks.is_empty() { marks } else { format!(" {marks}") }
 }
 
-/// Most blocks of a node that shared an SM, and SMs used, by stamps.
+/// Most blocks of a node that shared an SM, and SMs used, by stamps; marked where the stamped run
+/// took another course than the timed ones.
 fn placement(row: &SummaryRow, run: &Run) -> String {
     let record = run.points.iter().rev().find(|r| r.point == row.point && r.arm == row.arm);
     let stamps = record.and_then(|record| record.stamps);
     match stamps.and_then(|stamps| stamps.sm_blocks_max.zip(stamps.sms_used)) {
-        Some((most, used)) => format!("{most:.0} on {used:.0}"),
+        Some((most, used)) => {
+            let synced = matches!(row.arm, Arm::StreamPdl | Arm::GraphPdl);
+            let other = synced && stamps.is_some_and(|stamps| outlasts(&stamps, row.period_ns));
+            format!("{most:.0} on {used:.0}{}", if other { "?" } else { "" })
+        }
         None => String::new(),
     }
 }
