@@ -86,6 +86,11 @@ __global__ void skew(uint32_t rounds, volatile uint64_t* mailbox, int64_t* offse
         while ((theirs = box[1]) == 0 && now_ns() < limit) {
         }
         const uint64_t back = now_ns();
+        if (theirs == 0) {
+          // The block did not answer: nothing is known of its SM.
+          shortest = UINT64_MAX;
+          break;
+        }
         box[1] = 0;
         if (back - sent < shortest) {
           shortest = back - sent;

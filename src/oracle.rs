@@ -2,8 +2,11 @@
 //!
 //! Block `b` of node `i` reads the value that block `b + 1` (wrapping) of node `i - 1` wrote, adds
 //! up the results of its threads' work, and writes [`mix`] of both. A kernel that reads too early,
-//! skips work or runs twice therefore changes its own value and, through the chain, all that
-//! depend on it. The device's side of the same recurrence must agree bit by bit.
+//! leaves a thread or a word out, or runs twice therefore changes its own value and, through the
+//! chain, all that depend on it. The device's side of the same recurrence must agree bit by bit.
+//!
+//! The number of multiply-adds is not in the value, since each keeps every bit: that they were
+//! done is proved by the time they take, which calibration measures.
 
 use crate::chain::{BodyKind, Chain, L2, PreambleKind};
 

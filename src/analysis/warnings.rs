@@ -103,7 +103,7 @@ fn clocks(run: &Run, warnings: &mut Vec<Warning>) {
         warn(warnings, "clock-range", cause, cure);
     }
     if run.manifest.facts.clocks_locked == Some(false) {
-        let cause = "the SM clock is not locked".to_owned();
+        let cause = "no lock of the SM clock was seen".to_owned();
         let cure = "lock it (nvidia-smi --lock-gpu-clocks) for periods that can be compared \
                     between runs; paired effects need no lock";
         warn(warnings, "clocks-not-locked", cause, cure);

@@ -142,7 +142,9 @@ fn obstacles(f: &Facts) -> Result<()> {
         );
     }
     if f.clocks_locked == Some(false) {
-        found.push("clocks are not locked: arms are interleaved and paired to bear it".into());
+        found.push(
+            "no lock of the clocks was seen: arms are interleaved and paired to bear it".into(),
+        );
     }
     if let Some(reason) = &f.no_gate {
         found.push(format!("{reason}: stream arms include host launch time"));

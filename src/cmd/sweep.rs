@@ -79,6 +79,7 @@ fn resume(args: &SweepArgs, path: &Path) -> Result<Finished> {
         )
         .remedy("start a new run: samples of two devices or drivers do not mix"));
     }
+    same_program(path, manifest, device)?;
     let plan = Plan::from_record(&manifest.plan, manifest.seed)?;
     let groups = plan.groups();
     let progress = groups.iter().map(|points| match measure::progress(&found, points) {
@@ -88,6 +89,21 @@ fn resume(args: &SweepArgs, path: &Path) -> Result<Finished> {
     });
     let recorder = Recorder::new(run, progress.collect());
     measure(args, device, &plan, recorder)
+}
+
+/// Samples of two builds, or with and without the gate, do not mix in one arm.
+fn same_program(path: &Path, manifest: &Manifest, device: &dyn Device) -> Result<()> {
+    let here = (env!("CARGO_PKG_VERSION"), env!("PDL_REVISION"), &device.facts().no_gate);
+    let there = (manifest.version.as_str(), manifest.revision.as_str(), &manifest.facts.no_gate);
+    if here == there {
+        return Ok(());
+    }
+    Err(Error::new(
+        Kind::Refused,
+        format!("resume {}", path.display()),
+        format!("it was measured by another build or without a gate: {there:?}, this is {here:?}"),
+    )
+    .remedy("start a new run, or resume with the build and flags that began it"))
 }
 
 fn measure(

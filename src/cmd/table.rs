@@ -100,7 +100,7 @@ fn head(run: &Run, chain: &Chain) -> String {
     };
     let locked = match facts.clocks_locked {
         Some(true) => " (locked)",
-        Some(false) => " (not locked)",
+        Some(false) => " (no lock seen)",
         None => "",
     };
     let found = match (facts.mig, facts.mps) {

@@ -4,9 +4,9 @@
 //! 0.18 µs apart, for a whole graph launch. Which one depends on what ran before: it is the short
 //! one after stream launches with the programmatic attribute, the long one after stream launches
 //! without it, and otherwise as it was. Arms that run in shuffled order would leak into each other
-//! through it. A few programmatic launches before every sample leave the short one, which is also
-//! what a process sees that only ever launches one graph. Four were seen to be too few, sixteen
-//! enough.
+//! through it. A few programmatic launches into the idle stream before every sample leave the short
+//! one, which is also what a process sees that only ever launches one graph. Four were seen to be
+//! too few and six enough; queued while the chain before still runs, sixteen were too few.
 
 use std::cell::{Cell, OnceCell};
 use std::sync::Arc;
@@ -16,15 +16,14 @@ use cudarc::driver::{CudaSlice, CudaStream, DriverError};
 use super::memory::{address, raw};
 use super::shim::{self, ChainArgs, CudaError, Kernel, Launch, sys};
 
-/// Launches that were seen to be enough.
-const LAUNCHES: u32 = 16;
+/// Two more than were seen to be enough; 3.8 µs of the host each.
+const LAUNCHES: u32 = 8;
 
 /// Puts the launch path of one stream into its usual state.
 #[derive(Default)]
 pub struct Conditioner {
     values: OnceCell<CudaSlice<u64>>,
     off: Cell<bool>,
-    ready: Cell<bool>,
 }
 
 /// What can go wrong: memory or a launch.
@@ -41,31 +40,16 @@ impl Conditioner {
         self.off.set(true);
     }
 
-    /// Something ran that was not a sample: the next sample conditions first.
-    pub fn disturb(&self) {
-        self.ready.set(false);
-    }
-
-    /// Makes sure, before a sample, that the path is in its usual state.
-    pub fn ensure(&self, stream: &Arc<CudaStream>) -> Result<(), Failure> {
-        match self.ready.replace(false) {
-            true => Ok(()),
-            false => self.launch(stream),
-        }
-    }
-
-    /// Queues the launches for the next sample behind this one's: they cost no time of their own
-    /// while the chain runs.
-    pub fn ahead(&self, stream: &Arc<CudaStream>) -> Result<(), Failure> {
-        self.launch(stream)?;
-        self.ready.set(true);
-        Ok(())
-    }
-
-    fn launch(&self, stream: &Arc<CudaStream>) -> Result<(), Failure> {
+    /// Leaves the path in its usual state. The stream must be idle: what is queued while a chain
+    /// runs was seen not to hold.
+    pub fn condition(&self, stream: &Arc<CudaStream>) -> Result<(), Failure> {
         if self.off.get() {
             return Ok(());
         }
+        self.launch(stream)
+    }
+
+    fn launch(&self, stream: &Arc<CudaStream>) -> Result<(), Failure> {
         if self.values.get().is_none() {
             let values = stream.alloc_zeros(2).map_err(Failure::Memory)?;
             let _ = self.values.set(values);

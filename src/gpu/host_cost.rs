@@ -119,7 +119,6 @@ impl HostCost<'_> {
         let elapsed = began.elapsed();
         drop(closed);
         gpu.stream.synchronize().map_err(|error| fault(what, error))?;
-        gpu.conditioner.disturb();
         queued?;
         let spoiled = gated && !gpu.gate.flags().is_empty();
         Ok((!spoiled).then_some(elapsed))

@@ -105,8 +105,8 @@ impl Workspace {
     ) -> Result<Rc<Workspace>> {
         let (nodes, grid) = (u64::from(chain.nodes), u64::from(chain.shape.grid_blocks));
         let rows =
-            (nodes + 1).checked_mul(grid).filter(|&rows| rows < 1 << 34).ok_or_else(|| {
-                Error::unsupported("hold every value of the chain", "more than 2^34 values")
+            (nodes + 1).checked_mul(grid).filter(|&rows| rows < 1 << 28).ok_or_else(|| {
+                Error::unsupported("hold every value of the chain", "more than 2^28 values")
                     .remedy("use fewer nodes or a smaller grid")
             })?;
         let bytes = rows * 20;

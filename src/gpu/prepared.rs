@@ -11,7 +11,7 @@ use super::nodes;
 use super::shim::{self, Kernel, KernelInfo, Stamp};
 use crate::chain::{Arm, Chain, Dependency, L2, Mode, Submission};
 use crate::device::{Device, Flag, Prepared, Proof, Sample, Verification};
-use crate::error::{Error, Result};
+use crate::error::{Error, Kind, Result};
 use crate::interrupt;
 use crate::stamps::{BlockStamps, Stamps};
 
@@ -57,7 +57,7 @@ impl<'a> GpuChain<'a> {
             }
             Submission::Stream => ready.proof.edges = graph::edges_of(&gpu.stream, submit)?,
         }
-        gpu.conditioner.disturb();
+        ready.check_mode()?;
         Ok(ready)
     }
 
@@ -138,7 +138,7 @@ impl<'a> GpuChain<'a> {
         let gpu = self.gpu;
         let what = "run the chain";
         let gated = gpu.facts().no_gate.is_none();
-        gpu.conditioner.ensure(&gpu.stream).map_err(condition_fault)?;
+        gpu.conditioner.condition(&gpu.stream).map_err(condition_fault)?;
         let closed = match gated {
             true => Some(gpu.gate.close(raw(&gpu.stream)).map_err(|e| launch_fault(what, e))?),
             false => None,
@@ -149,7 +149,6 @@ impl<'a> GpuChain<'a> {
         after()?;
         gpu.done.record(&gpu.stream).map_err(|error| fault(what, error))?;
         drop(closed);
-        gpu.conditioner.ahead(&gpu.stream).map_err(condition_fault)?;
         gpu.wait(&gpu.done, what)?;
         if gated {
             flags.extend(gpu.gate.flags());
@@ -184,18 +183,39 @@ impl<'a> GpuChain<'a> {
         Ok(total)
     }
 
-    fn pipelined(&self, flags: &mut Vec<Flag>) -> Result<f64> {
-        let chains = match self.graph {
+    /// Chains of one pipelined sample.
+    fn pipelined_chains(&self) -> u32 {
+        match self.graph {
             Some(_) => PIPELINED_CHAINS,
             None => PIPELINED_CHAINS.min(self.piece() / self.launches()),
-        };
-        if chains < 2 {
+        }
+    }
+
+    /// Refuses what cannot be pipelined, when it is prepared.
+    fn check_mode(&self) -> Result<()> {
+        if self.chain.mode != Mode::Pipelined {
+            return Ok(());
+        }
+        if matches!(self.arm, Arm::Flags | Arm::Persistent) {
+            // Their flags and counter are cleared between samples, not between chains: later
+            // chains would not wait at all.
+            return Err(Error::unsupported(
+                format!("pipeline the {} arm", self.arm),
+                "its flags are cleared only between samples",
+            ));
+        }
+        if self.pipelined_chains() < 2 {
             return Err(Error::unsupported(
                 format!("pipeline stream chains of {} nodes", self.chain.nodes),
                 format!("the queue holds {} launches", self.gpu.facts().queue_depth),
             )
             .remedy("use fewer nodes, or --mode isolated"));
         }
+        Ok(())
+    }
+
+    fn pipelined(&self, flags: &mut Vec<Flag>) -> Result<f64> {
+        let chains = self.pipelined_chains();
         let queue = || {
             for _ in 0..chains {
                 match &self.graph {
@@ -224,8 +244,11 @@ impl<'a> GpuChain<'a> {
         let duration_ns = self.timed(&mut flags, queue, || self.check())?;
         let read = self.gpu.stream.clone_dtoh(memory);
         let bytes = read.map_err(|error| fault("read the stamps", error))?;
-        self.workspace.take_mismatches();
-        self.gpu.conditioner.disturb();
+        let mismatches = self.workspace.take_mismatches();
+        if mismatches > 0 {
+            let cause = format!("{mismatches} values of a stamped run are wrong");
+            return Err(Error::new(Kind::Wrong, "trust the stamps", cause));
+        }
         Ok((duration_ns, bytes))
     }
 }
@@ -321,7 +344,6 @@ impl Prepared for GpuChain<'_> {
         self.check()?;
         self.gpu.stream.synchronize().map_err(|error| fault("run the chain", error))?;
         self.workspace.take_mismatches();
-        self.gpu.conditioner.disturb();
         Ok(verification)
     }
 

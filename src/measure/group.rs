@@ -197,14 +197,19 @@ fn warm_up(device: &dyn Device, plan: &Plan, group: u32, entries: &mut [Entry]) 
     let whole = plan.stopping.warm_up;
     let time = if group == 0 { whole } else { whole / 10 };
     let began = device.now();
-    loop {
-        for entry in entries.iter_mut() {
-            entry.short.sample()?;
-            if device.now() - began >= time {
-                return Ok(());
-            }
+    // Every chain once, long ones too: a first launch is never like the second.
+    for entry in entries.iter_mut() {
+        entry.short.sample()?;
+        if let Some(long) = &mut entry.long {
+            long.sample()?;
         }
     }
+    while device.now() - began < time {
+        for entry in entries.iter_mut() {
+            entry.short.sample()?;
+        }
+    }
+    Ok(())
 }
 
 struct Rounds<'a> {
