@@ -47,12 +47,21 @@ __global__ void check(uint64_t* values, const uint64_t* expected, uint64_t count
   const uint64_t begin = static_cast<uint64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
   for (uint64_t i = begin; i < count; i += stride) {
     if (values[i] != expected[i]) {
-      atomicAdd_system(mismatches, 1ull);
-      atomicMin_system(first, static_cast<unsigned long long>(i));
+      atomicAdd(mismatches, 1ull);
+      atomicMin(first, static_cast<unsigned long long>(i));
     }
     values[i] = kPoison;
   }
   for (uint64_t i = begin; i < flag_count; i += stride) flags[i] = 0;
+}
+
+// Hands the counters to the host by plain stores, since atomics on its memory need not be atomic,
+// and starts them again.
+__global__ void report(unsigned long long* counters, volatile unsigned long long* host) {
+  host[0] = counters[0];
+  host[1] = counters[1];
+  counters[0] = 0;
+  counters[1] = ~0ull;
 }
 
 __global__ void timer_step(uint64_t* step_ns, uint32_t reads) {
@@ -148,12 +157,15 @@ int32_t pdl_launch_flush(void* stream, void* region, uint64_t vectors) {
 }
 
 int32_t pdl_launch_check(void* stream, uint64_t* values, const uint64_t* expected, uint64_t count,
-                         uint64_t* mismatches, uint64_t* first, uint32_t* flags,
+                         uint64_t* counters, uint64_t* host, uint32_t* flags,
                          uint64_t flag_count) {
   const uint64_t items = count > flag_count ? count : flag_count;
-  return enqueue(stream, blocks_for(items), kThreads, check, values, expected, count,
-                 reinterpret_cast<unsigned long long*>(mismatches),
-                 reinterpret_cast<unsigned long long*>(first), flags, flag_count);
+  auto* const words = reinterpret_cast<unsigned long long*>(counters);
+  const int32_t error = enqueue(stream, blocks_for(items), kThreads, check, values, expected, count,
+                                words, words + 1, flags, flag_count);
+  if (error) return error;
+  return enqueue(stream, 1, 1, report, words,
+                 reinterpret_cast<volatile unsigned long long*>(host));
 }
 
 int32_t pdl_launch_timer_step(void* stream, uint64_t* step_ns, uint32_t reads) {

@@ -253,10 +253,11 @@ int32_t pdl_launch_gate(void* stream, const uint32_t* open, uint32_t* timed_out,
 int32_t pdl_launch_fill(void* stream, void* region, uint64_t vectors);
 /* Reads and rewrites `vectors` 16-byte vectors, so that L2 holds nothing else. */
 int32_t pdl_launch_flush(void* stream, void* region, uint64_t vectors);
-/* Compares `count` values with the oracle's, adds those that differ to *mismatches and records the
- * lowest index in *first; then poisons the values, and clears `flag_count` flags. */
+/* Compares `count` values with the oracle's, poisons them, and clears `flag_count` flags. Writes to
+ * the two mapped words at `host` how many values differed and the lowest index that did.
+ * `counters` are two device words, 0 and UINT64_MAX, and are so again afterwards. */
 int32_t pdl_launch_check(void* stream, uint64_t* values, const uint64_t* expected, uint64_t count,
-                         uint64_t* mismatches, uint64_t* first, uint32_t* flags,
+                         uint64_t* counters, uint64_t* host, uint32_t* flags,
                          uint64_t flag_count);
 /* Smallest step of the global timer seen by one thread in `reads` reads, in ns. */
 int32_t pdl_launch_timer_step(void* stream, uint64_t* step_ns, uint32_t reads);

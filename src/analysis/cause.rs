@@ -4,7 +4,7 @@ use super::run::Run;
 use crate::chain::{Arm, Trigger};
 use crate::record::PointRecord;
 use crate::stamps::Reduced;
-use crate::units::us;
+use crate::units::{percent, us};
 
 /// A body, or a node, is called slowed when it takes this part longer than in the full control.
 const SLOWED: f64 = 0.05;
@@ -29,6 +29,11 @@ pub(super) fn cause(
     if outlasts(&here, period_ns) {
         return None;
     }
+    // The stamped run must show the harm that it is to explain.
+    let slower = here.period_ns.zip(control.period_ns).is_some_and(|(h, c)| h > c);
+    if !slower {
+        return None;
+    }
     let mut causes = Vec::new();
     causes.extend(packing(&here, &control));
     causes.extend(contention(&here, &control));
@@ -43,21 +48,17 @@ pub fn outlasts(stamps: &Reduced, period_ns: Option<f64>) -> bool {
 }
 
 /// Blocks of one node packed on few SMs, while others stay idle. One SM with two blocks is enough:
-/// the next node waits for the last. Sharing that makes the node no longer is no cause.
+/// the next node waits for the last. Sharing that makes nodes no longer is no cause.
 fn packing(here: &Reduced, control: &Reduced) -> Option<String> {
-    let (usual, worst_usual) = (control.sm_blocks_max?, control.sm_blocks_worst?);
-    let (most, worst) = (here.sm_blocks_max?, here.sm_blocks_worst?);
-    let shared = match (most > usual, worst > worst_usual) {
-        (true, _) => format!("up to {most:.0} blocks of a node share an SM in the median hop"),
-        (false, true) => format!("up to {worst:.0} blocks of a node share an SM in some hops"),
-        (false, false) => return None,
-    };
-    let (used, all) = (here.sms_used?, control.sms_used?);
-    let (span, alone) = (here.body_span_ns?, control.body_span_ns?);
-    (span > alone * (1.0 + SLOWED)).then(|| {
+    let (worst, usual) = (here.sm_blocks_worst?, control.sm_blocks_worst?);
+    let (share, span, alone) =
+        (here.packed_share?, here.body_span_mean_ns?, control.body_span_mean_ns?);
+    (worst > usual && share > 0.0 && span > alone * (1.0 + SLOWED)).then(|| {
         format!(
-            "{shared} ({usual:.0} over full dependencies), {used:.0} SMs are used in place of \
-             {all:.0}, and a node takes {} from its first release to its last end in place of {}",
+            "in {} of the hops up to {worst:.0} blocks of a node share an SM ({usual:.0} over full \
+             dependencies), and a node takes {} on average from its first release to its last end \
+             in place of {}",
+            percent(share),
             us(span),
             us(alone)
         )
@@ -79,6 +80,8 @@ mod tests {
         Reduced {
             body_ns: Some(body_ns),
             body_span_ns: Some(body_ns),
+            body_span_mean_ns: Some(body_ns),
+            packed_share: Some(if sm_blocks_max > 1.0 { 0.4 } else { 0.0 }),
             sm_blocks_max: Some(sm_blocks_max),
             sm_blocks_worst: Some(sm_blocks_max),
             sms_used: Some(sms_used),
@@ -92,7 +95,10 @@ mod tests {
         assert_eq!(packing(&control, &control), None);
         assert_eq!(contention(&reduced(4100.0, 1.0, 132.0), &control), None);
         let packed = packing(&reduced(8000.0, 2.0, 90.0), &control).unwrap();
-        assert!(packed.contains("up to 2 blocks") && packed.contains("90 SMs"), "{packed}");
+        assert!(
+            packed.contains("up to 2 blocks") && packed.contains("in 40.0 % of the hops"),
+            "{packed}"
+        );
         // Shared SMs, and yet no node that takes longer: they explain nothing.
         assert_eq!(packing(&reduced(4100.0, 2.0, 132.0), &control), None);
         let slowed = contention(&reduced(5500.0, 1.0, 132.0), &control).unwrap();

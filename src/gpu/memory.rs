@@ -73,10 +73,10 @@ pub fn raw(stream: &Arc<CudaStream>) -> RawStream {
     stream.cu_stream().cast()
 }
 
-/// Mapped words that the check kernel counts into.
+/// Words that the check kernel counts into, and mapped ones that the host reads.
 struct Counters {
-    mismatches: *mut u64,
-    first: *mut u64,
+    device: CudaSlice<u64>,
+    host: *mut u64,
     _memory: PinnedHostSlice<u64>,
 }
 
@@ -172,8 +172,8 @@ impl Workspace {
             values: self.values(0),
             expected: address(&self.expected, &self.stream),
             count: self.nodes * self.grid,
-            mismatches: self.counters.mismatches,
-            first: self.counters.first,
+            counters: address(&self.counters.device, &self.stream),
+            host: self.counters.host,
             flags: self.flags(1),
             flag_count: self.nodes * self.grid + 1,
         };
@@ -215,20 +215,18 @@ impl Counters {
         let flags = sys::CU_MEMHOSTALLOC_DEVICEMAP | sys::CU_MEMHOSTALLOC_PORTABLE;
         // SAFETY: both words are written before anything reads them.
         let mut memory = unsafe { stream.context().alloc_pinned_with_flags::<u64>(2, flags)? };
-        let mismatches = memory.as_mut_ptr()?;
-        // SAFETY: the allocation holds two words.
-        let first = unsafe { mismatches.add(1) };
-        let counters = Counters { mismatches, first, _memory: memory };
+        let host = memory.as_mut_ptr()?;
+        let device = stream.clone_htod(&[0, u64::MAX])?;
+        let counters = Counters { device, host, _memory: memory };
         counters.take();
         Ok(counters)
     }
 
     fn take(&self) -> u64 {
-        // SAFETY: both words lie in `_memory`; the device is done with them.
+        // SAFETY: the word lies in `_memory`; the device is done with it.
         unsafe {
-            let mismatches = self.mismatches.read_volatile();
-            self.mismatches.write_volatile(0);
-            self.first.write_volatile(u64::MAX);
+            let mismatches = self.host.read_volatile();
+            self.host.write_volatile(0);
             mismatches
         }
     }

@@ -161,10 +161,10 @@ pub struct Check {
     pub expected: u64,
     /// Values to compare.
     pub count: u64,
-    /// Mapped host word: mismatches are added to it.
-    pub mismatches: *mut u64,
-    /// Mapped host word: the lowest index that differs.
-    pub first: *mut u64,
+    /// Two device words, 0 and `u64::MAX`.
+    pub counters: u64,
+    /// Two mapped host words: mismatches, and the lowest index that differs.
+    pub host: *mut u64,
     /// `flag_count` words to clear.
     pub flags: u64,
     /// Words to clear.
@@ -181,8 +181,8 @@ pub unsafe fn launch_check(stream: RawStream, c: &Check) -> CudaResult {
             c.values as *mut u64,
             c.expected as *const u64,
             c.count,
-            c.mismatches,
-            c.first,
+            c.counters as *mut u64,
+            c.host,
             c.flags as *mut u32,
             c.flag_count,
         )
