@@ -4,6 +4,7 @@ mod check;
 mod conform;
 mod device;
 mod doctor;
+mod findings;
 mod inspect;
 mod junit;
 mod outputs;

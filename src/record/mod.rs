@@ -1,7 +1,7 @@
 //! What a run leaves on disk: one type a file, and the only code that reads and writes them.
 //!
 //! A run directory holds `manifest.json`, `points.jsonl`, `samples.csv` (raw, append-only),
-//! `end.json`, and what is derived from them: `summary.csv`, `charts/*.svg`, `report.html`.
+//! `end.json`, and what is derived from them: `summary.csv` and `charts/*.svg`.
 
 mod cell;
 mod derived;

@@ -3,9 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-use comfy_table::presets::{ASCII_MARKDOWN, NOTHING};
-use comfy_table::{CellAlignment, Table};
-
+use super::super::findings::table;
 use super::{Findings, Row};
 use crate::check::{CounterExample, Outcome, Test, Verdict, may_go_right};
 use crate::stats::never_seen_bound;
@@ -45,19 +43,6 @@ fn range(values: &[f64]) -> String {
     let lowest = values.iter().copied().fold(f64::INFINITY, f64::min);
     let highest = values.iter().copied().fold(0.0, f64::max);
     if lowest == highest { lowest.to_string() } else { format!("{lowest} to {highest}") }
-}
-
-fn table(header: &[&str], rows: Vec<Vec<String>>, numbers: &[usize], markdown: bool) -> String {
-    let mut table = Table::new();
-    table.load_style(if markdown { ASCII_MARKDOWN } else { NOTHING });
-    table.set_header(header.iter().copied());
-    table.add_rows(rows);
-    for (index, column) in table.column_iter_mut().enumerate() {
-        if numbers.contains(&index) {
-            column.set_cell_alignment(CellAlignment::Right);
-        }
-    }
-    format!("{}\n\n", table.trim_fmt())
 }
 
 /// All cases of one test together.

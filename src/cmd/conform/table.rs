@@ -2,9 +2,7 @@
 
 use std::fmt::Write;
 
-use comfy_table::presets::{ASCII_MARKDOWN, NOTHING};
-use comfy_table::{CellAlignment, Table};
-
+use super::super::findings::table;
 use crate::conform::{Findings, Form, Kind, Outcome, RuleFinding, Verdict};
 use crate::device::EdgeCount;
 use crate::units::{ABSENT, signed_us};
@@ -52,19 +50,6 @@ fn title(findings: &Findings, markdown: bool) -> String {
         findings.seed,
         device.timer_step_ns,
     )
-}
-
-fn table(header: &[&str], rows: Vec<Vec<String>>, numbers: &[usize], markdown: bool) -> String {
-    let mut table = Table::new();
-    table.load_style(if markdown { ASCII_MARKDOWN } else { NOTHING });
-    table.set_header(header.iter().copied());
-    table.add_rows(rows);
-    for (index, column) in table.column_iter_mut().enumerate() {
-        if numbers.contains(&index) {
-            column.set_cell_alignment(CellAlignment::Right);
-        }
-    }
-    format!("{}\n\n", table.trim_fmt())
 }
 
 fn loud(verdict: Verdict) -> String {
