@@ -17,6 +17,7 @@ pub mod check;
 pub mod cli;
 pub mod cmd;
 pub mod conform;
+pub mod coordinates;
 pub mod device;
 pub mod error;
 pub mod experiment;

@@ -6,7 +6,9 @@
 //! row with any wrong value has no period, no saved time and no speed-up.
 
 mod answer;
+mod best;
 mod cause;
+mod command;
 mod contamination;
 mod crossover;
 mod effect;
@@ -14,8 +16,10 @@ mod effect;
 mod fixture;
 mod floor;
 mod index;
+mod paste;
 mod plateau;
 mod proof;
+mod reason;
 mod rows;
 mod run;
 mod verdict;
@@ -24,12 +28,15 @@ mod warnings;
 use serde::Serialize;
 
 pub use answer::Answer;
+pub use best::{Best, Next, Standing};
 pub use cause::outlasts;
-pub use contamination::{Contamination, contamination_index};
-pub use crossover::Crossover;
+pub use command::{exact_command, repeat_command};
+pub use contamination::Contamination;
+pub use crossover::{Course, Crossover, Step};
 pub use floor::{Floor, GroupFloor, WINDOW_ROUNDS};
 pub use plateau::{Choice, Plateau};
 pub use proof::{proof_verdict, tolerance_ns};
+pub use reason::reason_words;
 pub use verdict::{LEVEL, judge, margin_ns};
 pub use warnings::Warning;
 
@@ -47,10 +54,14 @@ pub struct Summary {
     pub answers: Vec<Answer>,
     /// One for each arm and trigger that was run both isolated and pipelined.
     pub contamination: Vec<Contamination>,
-    /// One for each submission of groups that differ in body alone.
+    /// The fastest arm of each isolated group that has a subject.
+    pub bests: Vec<Best>,
+    /// One for each submission of groups that differ in one quantity alone.
     pub crossovers: Vec<Crossover>,
     /// What a reader should know before believing the numbers.
     pub warnings: Vec<Warning>,
+    /// The answer in one line, for a pull request.
+    pub paste: String,
 }
 
 impl Summary {
@@ -66,12 +77,15 @@ impl Summary {
 pub fn summarise(manifest: &Manifest, points: &[PointRecord], samples: &[SampleRow]) -> Summary {
     let run = run::Run::new(manifest, points, samples);
     let floor = Floor::of(&run);
-    let rows = rows::rows(&run, &floor);
-    let answers = answer::answers(&run, &rows);
+    let mut rows = rows::rows(&run, &floor);
     let contamination = contamination::contamination(&run, &rows);
+    contamination::mark(&mut rows, &contamination);
+    let answers = answer::answers(&run, &rows, &contamination);
+    let bests = best::bests(&run, &rows, &answers);
     let crossovers = crossover::crossovers(&run, &answers);
     let warnings = warnings::warnings(&run, &rows, &floor);
-    Summary { rows, floor, answers, contamination, crossovers, warnings }
+    let paste = paste::paste(&run, &rows, &answers, &floor);
+    Summary { rows, floor, answers, contamination, bests, crossovers, warnings, paste }
 }
 
 #[cfg(test)]

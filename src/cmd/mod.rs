@@ -1,9 +1,11 @@
 //! One file a command. Only these and `main` print.
 
 mod check;
+mod closing;
 mod conform;
 mod device;
 mod doctor;
+mod dry_run;
 mod findings;
 mod inspect;
 mod junit;

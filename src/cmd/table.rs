@@ -6,12 +6,11 @@ use std::fmt::Write;
 use comfy_table::presets::{ASCII_MARKDOWN, NOTHING};
 use comfy_table::{CellAlignment, Table, TableStyle};
 
+use super::closing;
 use crate::analysis::{Answer, Summary, outlasts};
 use crate::chain::{Arm, Chain, Mode, Submission, Target, Trigger};
-use crate::device::Facts;
-use crate::measure::Plan;
 use crate::record::{PlanPoint, ProofVerdict, Run, SummaryRow, Verdict};
-use crate::units::{format_interval, or_absent, signed, speedup, us, us_number};
+use crate::units::{fixed, format_interval, or_absent, signed, speedup, us, us_number};
 
 const HEADER: [&str; 11] = [
     "trigger",
@@ -26,6 +25,9 @@ const HEADER: [&str; 11] = [
     "proof",
     "verdict",
 ];
+
+/// Where the contamination index stands in the table of a pipelined group: behind the speed-up.
+const INDEX_COLUMN: usize = 5;
 
 /// The summary of a run as text.
 pub fn summary(summary: &Summary, run: &Run) -> String {
@@ -55,6 +57,9 @@ fn render(summary: &Summary, run: &Run, markdown: bool) -> String {
                 summary.answers.iter().find(|a| a.group == *group && a.submission == submission);
             text += &block(&rows, submission, answer, run, style);
         }
+        for best in summary.bests.iter().filter(|best| best.group == *group) {
+            let _ = writeln!(text, "{}", best.sentence);
+        }
         for answer in summary.answers.iter().filter(|answer| answer.group == *group) {
             let _ = writeln!(text, "{}", answer.sentence);
             if !answer.obligation.is_empty() {
@@ -63,21 +68,12 @@ fn render(summary: &Summary, run: &Run, markdown: bool) -> String {
         }
         text.push('\n');
     }
+    text += &closing::conclusions(summary, markdown);
     for warning in &summary.warnings {
         let _ = writeln!(text, "warning [{}]: {}; {}", warning.code, warning.cause, warning.cure);
     }
-    text += LEGEND;
-    text
+    text + &closing::legend(summary)
 }
-
-const LEGEND: &str = "\
-µs/node: chain ÷ nodes. saved: (baseline − this) ÷ hops, median of rounds. code cost: what the \
-instructions cost over full\ndependencies. slowed: the body against that control. useful/parked: \
-work before the sync under the primary, and waiting in it.\n\
-blocks/SM: most blocks of a node that share an SM, and SMs used; ?: a node of the stamped run is\nlonger than a timed one, so blocks may have been placed otherwise. proof: active means stamps \
-show overlap or a shorter gap;\n\
-armed means programmatic edges and a sync are there and stamps show no more than their resolution.\n\
-*: recommended, the latest of the plateau (=). !: triggers before its own sync.\n";
 
 fn groups(points: &[PlanPoint]) -> BTreeMap<u32, Vec<&PlanPoint>> {
     let mut groups: BTreeMap<u32, Vec<&PlanPoint>> = BTreeMap::new();
@@ -186,15 +182,25 @@ fn block(
         let time = |row: &SummaryRow| row.trigger.map_or(0.0, Trigger::order);
         rank(a).cmp(&rank(b)).then(time(a).total_cmp(&time(b)))
     });
+    // The index tells of pipelined chains alone.
+    let pipelined = rows.iter().any(|row| row.mode == Mode::Pipelined);
     let mut table = Table::new();
     table.load_style(style);
-    let mut header = HEADER.map(str::to_owned);
+    let mut header = HEADER.map(str::to_owned).to_vec();
     header[0] = format!("{} trigger", submission.name());
+    if pipelined {
+        header.insert(INDEX_COLUMN, "contamination".to_owned());
+    }
     table.set_header(header);
     for row in rows {
-        table.add_row(cells(row, answer, run));
+        let mut cells = cells(row, answer, run).to_vec();
+        if pipelined {
+            let index = row.contamination.map_or_else(String::new, |index| fixed(index, 4));
+            cells.insert(INDEX_COLUMN, index);
+        }
+        table.add_row(cells);
     }
-    for column in table.column_iter_mut().skip(1).take(8) {
+    for column in table.column_iter_mut().skip(1).take(8 + usize::from(pipelined)) {
         column.set_cell_alignment(CellAlignment::Right);
     }
     format!("{}\n\n", table.trim_fmt())
@@ -286,7 +292,7 @@ fn verdict(row: &SummaryRow) -> String {
 }
 
 /// Shared memory and clusters, where there are any.
-fn extras(chain: &Chain) -> String {
+pub(super) fn extras(chain: &Chain) -> String {
     let mut text = String::new();
     if chain.shape.shared_bytes > 0 {
         let _ = write!(text, ", {} KiB shared", chain.shape.shared_bytes / 1024);
@@ -294,42 +300,5 @@ fn extras(chain: &Chain) -> String {
     if chain.shape.cluster_blocks > 1 {
         let _ = write!(text, ", clusters of {}", chain.shape.cluster_blocks);
     }
-    text
-}
-
-/// The points of a plan and the time they are expected to take.
-pub fn dry_run(facts: &Facts, plan: &Plan) -> String {
-    let mut text = format!("{}\n", facts.label());
-    for points in plan.groups() {
-        let chain = &points[0].chain;
-        let arms = points.iter().map(|point| point.arms.len()).sum::<usize>();
-        let body = match chain.body.target {
-            Target::Ns(ns) => us(ns),
-            Target::Bytes(bytes) => format!("{bytes} B"),
-        };
-        let _ = writeln!(
-            text,
-            "group {}: {} nodes, {} blocks × {} threads{}, body {} {body}, preamble {} {}, L2 {}, triggered by {}, {}{}",
-            points[0].group,
-            chain.nodes,
-            chain.shape.grid_blocks,
-            chain.shape.block_threads,
-            extras(chain),
-            chain.body.kind,
-            chain.preamble.kind,
-            us(chain.preamble.target_ns),
-            chain.l2,
-            chain.trigger_by,
-            chain.mode,
-            if chain.mode == Mode::Pipelined { " (chains are not drained)" } else { "" },
-        );
-        for point in points {
-            let trigger = point.trigger.map_or("no trigger".to_owned(), |t| t.to_string());
-            let names: Vec<String> = point.arms.iter().map(Arm::to_string).collect();
-            let _ = writeln!(text, "  {} {trigger:<10} {}", point.point, names.join(" "));
-        }
-        let _ = writeln!(text, "  {arms} points × arms");
-    }
-    let _ = writeln!(text, "expected: {:.0} s", plan.expected().as_secs_f64().ceil());
     text
 }

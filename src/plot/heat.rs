@@ -3,11 +3,12 @@
 use plotters::style::RGBColor;
 
 use crate::chain::{Arm, Trigger};
+use crate::coordinates::coordinates;
 use crate::record::Verdict;
 
 use super::canvas::{Anchor, Font};
 use super::figure::{Figure, Panel, SMALL, WIDTH};
-use super::group::{Group, Shown, axes, saved};
+use super::group::{Group, Shown, saved};
 use super::layout;
 use super::scale::{figure as number, signed};
 use super::style::{INK, Stroke, diverging, ink_on};
@@ -170,7 +171,10 @@ fn key(figure: &mut Figure, (most, clipped): (f64, bool)) {
 }
 
 fn value_text(axis: &str, group: &Group) -> String {
-    axes(group.chain).into_iter().find(|a| a.axis == axis).map_or_else(String::new, |a| a.text)
+    coordinates(group.chain)
+        .into_iter()
+        .find(|a| a.axis == axis)
+        .map_or_else(String::new, |a| a.text)
 }
 
 fn subtitle(axis: &str, group: &Group) -> String {

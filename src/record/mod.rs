@@ -297,4 +297,11 @@ pub struct SummaryRow {
     pub device: String,
     /// Reason codes, joined by `|`.
     pub reason: String,
+    /// Of a pipelined row: (pipelined ÷ isolated) ÷ the same of its baseline. Below 1, pipelining
+    /// flatters the arm.
+    pub contamination: Option<f64>,
+    /// Interval of the same, at least 95 %.
+    pub contamination_lo: Option<f64>,
+    /// Interval of the same, at least 95 %.
+    pub contamination_hi: Option<f64>,
 }

@@ -11,7 +11,8 @@ const COLUMNS: &str = "point,arm,submission,dependency,trigger,nodes,grid_blocks
     shared_bytes,cluster_blocks,trigger_by,preamble_kind,preamble_ns,body_kind,body_ns,l2,mode,\
     samples,period_ns,period_lo_ns,period_hi_ns,marginal_ns,baseline,saved_ns,saved_lo_ns,\
     saved_hi_ns,speedup,speedup_lo,speedup_hi,code_cost_ns,primary_slowed_ns,verdict,proof,correct,\
-    launch_gap_ns,hop_latency_ns,useful_ns,parked_ns,limit_ns,backend,device,reason";
+    launch_gap_ns,hop_latency_ns,useful_ns,parked_ns,limit_ns,backend,device,\
+    reason,contamination,contamination_lo,contamination_hi";
 const SAMPLE_COLUMNS: &str = "point,arm,nodes,round,order,duration_ns,sm_mhz,sample_flags";
 
 /// Every file that is derived from the raw ones.
@@ -82,6 +83,7 @@ fn summary_csv_has_the_columns_and_the_notation_that_others_rely_on() {
             let decimals = match column.as_str() {
                 name if name.ends_with("_ns") => Some(1),
                 "speedup" | "speedup_lo" | "speedup_hi" => Some(4),
+                name if name.starts_with("contamination") => Some(4),
                 _ => None,
             };
             if let Some(decimals) = decimals.filter(|_| !cell.is_empty()) {
