@@ -12,6 +12,7 @@
 
 pub mod analysis;
 pub mod axes;
+pub mod cells;
 pub mod chain;
 pub mod check;
 pub mod cli;
