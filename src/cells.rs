@@ -1,7 +1,9 @@
 //! A table before it is drawn: for terminals, for Markdown, for pages.
 
+use serde::Serialize;
+
 /// Rows of text under a header.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Cells {
     /// Names of the columns.
     pub header: Vec<String>,

@@ -29,6 +29,7 @@ pub mod interrupt;
 pub mod machine_code;
 pub mod measure;
 pub mod oracle;
+pub mod page;
 pub mod plot;
 pub mod record;
 pub mod sim;

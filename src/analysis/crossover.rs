@@ -12,6 +12,11 @@ use crate::record::Verdict;
 use crate::stats::Interval;
 use crate::units::{signed_us, us};
 
+/// What is said where no quantity varies.
+pub const NO_CROSSOVER: &str = "Crossover: not measured, as no quantity varies in this run; lists \
+                                such as --body-us 1,4,16 or --grid 66,132,264 show where it stops \
+                                paying.";
+
 /// One group of a family.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Step {

@@ -13,7 +13,7 @@ mod contamination;
 mod crossover;
 mod effect;
 #[cfg(test)]
-mod fixture;
+pub(crate) mod fixture;
 mod floor;
 mod index;
 mod paste;
@@ -29,10 +29,10 @@ use serde::Serialize;
 
 pub use answer::Answer;
 pub use best::{Best, Next, Standing};
-pub use cause::outlasts;
+pub use cause::{outlasts, placement};
 pub use command::{exact_command, repeat_command};
 pub use contamination::Contamination;
-pub use crossover::{Course, Crossover, Step};
+pub use crossover::{Course, Crossover, NO_CROSSOVER, Step};
 pub use floor::{Floor, GroupFloor, WINDOW_ROUNDS};
 pub use plateau::{Choice, Plateau};
 pub use proof::{proof_verdict, tolerance_ns};

@@ -40,7 +40,7 @@ pub struct Cli {
 pub enum Command {
     /// What this machine can do, one live hop, and what stands in the way
     Doctor(DoctorArgs),
-    /// Trigger × arm sweep: run directory, table, charts
+    /// Trigger × arm sweep: run directory, table, charts, report.html
     Sweep(Box<SweepArgs>),
     /// Races: adversarial primaries, mutants, repeated replays
     Check(CheckArgs),
@@ -50,7 +50,7 @@ pub enum Command {
     Timeline(Box<TimelineArgs>),
     /// Sync, trigger and global accesses in the machine code of a file, without a GPU
     Inspect(InspectArgs),
-    /// Rebuild every table and chart of a run from its raw samples, without a GPU
+    /// Rebuild every table, chart and page of a run from its raw samples, without a GPU
     Report(ReportArgs),
 }
 

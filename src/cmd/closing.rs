@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use crate::analysis::Summary;
+use crate::analysis::{NO_CROSSOVER, Summary};
 
 /// What is said of all groups together: crossovers, and the line for a pull request.
 pub fn conclusions(summary: &Summary, markdown: bool) -> String {
@@ -17,11 +17,6 @@ pub fn conclusions(summary: &Summary, markdown: bool) -> String {
     let _ = writeln!(text, "\nFor a pull request:\n\n{open}{}\n{close}", summary.paste);
     text
 }
-
-/// What is said where no quantity varies.
-pub const NO_CROSSOVER: &str = "Crossover: not measured, as no quantity varies in this run; lists \
-                                such as --body-us 1,4,16 or --grid 66,132,264 show where it stops \
-                                paying.";
 
 const LEGEND: &str = "\
 µs/node: chain ÷ nodes. saved: (baseline − this) ÷ hops, median of rounds. code cost: what the \

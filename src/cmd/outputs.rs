@@ -8,22 +8,52 @@ use crate::analysis::{Summary, summarise};
 use crate::cli::Format;
 use crate::device::Backend;
 use crate::error::{Error, Kind, Result};
+use crate::page;
 use crate::plot::{self, Chosen, Context};
-use crate::record::{Manifest, Run, Verdict, read_run, write_derived, write_summary};
+use crate::record::{
+    CHECK, CONFORM, Manifest, Run, Verdict, read_attached, read_calibration, read_run,
+    write_derived, write_summary,
+};
 
-/// Rebuilds summary.csv and the charts of the run in `path` from its raw files alone.
+/// Files to attach to a run: their names in it, and their bytes, which were found to be what they
+/// should be.
+pub type Attachments = Vec<(&'static str, Vec<u8>)>;
+
+/// Rebuilds summary.csv, the charts and the page of the run in `path` from its raw files, and from
+/// what is attached to it.
 ///
 /// # Errors
 /// A run that cannot be read, or a disk that cannot be written.
 pub fn rebuild(path: &Path) -> Result<(Summary, Run)> {
+    rebuild_with(path, &Vec::new())
+}
+
+/// The same after these files were attached to it.
+///
+/// # Errors
+/// Those of [`rebuild`]; nothing is attached to what is no run.
+pub fn rebuild_with(path: &Path, attachments: &Attachments) -> Result<(Summary, Run)> {
     let run = read_run(path)?;
+    for (name, bytes) in attachments {
+        write_derived(path, name, bytes)?;
+    }
     let summary = summarise(&run.manifest, &run.points, &run.samples);
     write_derived(path, "summary.csv", &write_summary(&summary.rows))?;
-    for (name, svg) in
-        plot::render_all(&summary.rows, &run.samples, &context(&run.manifest, &summary))
-    {
+    let charts = plot::render_all(&summary.rows, &run.samples, &context(&run.manifest, &summary));
+    for (name, svg) in &charts {
         write_derived(path, &format!("charts/{name}"), svg.as_bytes())?;
     }
+    let (conform, check) = (read_attached(path, CONFORM)?, read_attached(path, CHECK)?);
+    let calibration = read_calibration(path)?;
+    let page = page::render(&page::Inputs {
+        summary: &summary,
+        run: &run,
+        charts: &charts,
+        conform: conform.as_ref(),
+        check: check.as_ref(),
+        calibration: calibration.as_ref(),
+    })?;
+    write_derived(path, "report.html", page.as_bytes())?;
     Ok((summary, run))
 }
 

@@ -1,15 +1,16 @@
 //! The tables that a person reads.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::fmt::Write;
 
 use comfy_table::presets::{ASCII_MARKDOWN, NOTHING};
 use comfy_table::{CellAlignment, Table, TableStyle};
 
 use super::closing;
-use crate::analysis::{Answer, Summary, outlasts};
+use crate::analysis::{Answer, Summary, placement};
 use crate::chain::{Arm, Chain, Mode, Submission, Target, Trigger};
-use crate::record::{PlanPoint, ProofVerdict, Run, SummaryRow, Verdict};
+use crate::record::{PlanPoint, PointRecord, ProofVerdict, Run, SummaryRow, Verdict};
+use crate::stamps::Reduced;
 use crate::units::{fixed, format_interval, or_absent, signed, speedup, us, us_number};
 
 const HEADER: [&str; 11] = [
@@ -44,18 +45,23 @@ fn render(summary: &Summary, run: &Run, markdown: bool) -> String {
     let style = if markdown { ASCII_MARKDOWN } else { NOTHING };
     let title = if markdown { "### " } else { "" };
     let groups: BTreeMap<u32, Vec<&PlanPoint>> = groups(&run.manifest.plan.points);
-    for (group, points) in &groups {
-        let rows: Vec<&SummaryRow> =
-            summary.rows.iter().filter(|row| points.iter().any(|p| p.point == row.point)).collect();
-        if rows.is_empty() {
-            continue;
+    let group_of: HashMap<&str, u32> =
+        run.manifest.plan.points.iter().map(|p| (p.point.as_str(), p.group)).collect();
+    let mut rows_of: BTreeMap<u32, Vec<&SummaryRow>> = BTreeMap::new();
+    for row in &summary.rows {
+        if let Some(&group) = group_of.get(row.point.as_str()) {
+            rows_of.entry(group).or_default().push(row);
         }
-        let _ = writeln!(text, "{title}{}\n{}\n", head(run, &points[0].chain), work(&rows, points));
-        let _ = writeln!(text, "{}\n", floor(summary, *group, &rows));
+    }
+    let latest = run.latest();
+    for (group, points) in &groups {
+        let Some(rows) = rows_of.get(group) else { continue };
+        let _ = writeln!(text, "{title}{}\n{}\n", head(run, &points[0].chain), work(rows, points));
+        let _ = writeln!(text, "{}\n", floor(summary, *group, rows));
         for submission in [Submission::Graph, Submission::Stream] {
             let answer =
                 summary.answers.iter().find(|a| a.group == *group && a.submission == submission);
-            text += &block(&rows, submission, answer, run, style);
+            text += &block(rows, submission, answer, &latest, style);
         }
         for best in summary.bests.iter().filter(|best| best.group == *group) {
             let _ = writeln!(text, "{}", best.sentence);
@@ -162,7 +168,7 @@ fn block(
     rows: &[&SummaryRow],
     submission: Submission,
     answer: Option<&Answer>,
-    run: &Run,
+    latest: &HashMap<(&str, Arm), &PointRecord>,
     style: TableStyle,
 ) -> String {
     let mut rows: Vec<&&SummaryRow> =
@@ -193,7 +199,9 @@ fn block(
     }
     table.set_header(header);
     for row in rows {
-        let mut cells = cells(row, answer, run).to_vec();
+        let record = latest.get(&(row.point.as_str(), row.arm));
+        let stamps = record.and_then(|record| record.stamps);
+        let mut cells = cells(row, answer, stamps).to_vec();
         if pipelined {
             let index = row.contamination.map_or_else(String::new, |index| fixed(index, 4));
             cells.insert(INDEX_COLUMN, index);
@@ -206,7 +214,7 @@ fn block(
     format!("{}\n\n", table.trim_fmt())
 }
 
-fn cells(row: &SummaryRow, answer: Option<&Answer>, run: &Run) -> [String; 11] {
+fn cells(row: &SummaryRow, answer: Option<&Answer>, stamps: Option<Reduced>) -> [String; 11] {
     let subject = matches!(row.arm, Arm::StreamPdl | Arm::GraphPdl);
     let name = match (subject, row.trigger) {
         (true, Some(trigger)) => format!("{trigger}{}", marks(row, trigger, answer)),
@@ -228,7 +236,7 @@ fn cells(row: &SummaryRow, answer: Option<&Answer>, run: &Run) -> [String; 11] {
             }
             _ => String::new(),
         },
-        placement(row, run),
+        placement(row, stamps).unwrap_or_default(),
         row.proof.map_or_else(String::new, |proof| proof_name(proof).to_owned()),
         verdict(row),
     ]
@@ -248,21 +256,6 @@ fn marks(row: &SummaryRow, trigger: Trigger, answer: Option<&Answer>) -> String 
         marks.push('!');
     }
     if marks.is_empty() { marks } else { format!(" {marks}") }
-}
-
-/// Most blocks of a node that shared an SM, and SMs used, by stamps; marked where the stamped run
-/// took another course than the timed ones.
-fn placement(row: &SummaryRow, run: &Run) -> String {
-    let record = run.points.iter().rev().find(|r| r.point == row.point && r.arm == row.arm);
-    let stamps = record.and_then(|record| record.stamps);
-    match stamps.and_then(|stamps| stamps.sm_blocks_max.zip(stamps.sms_used)) {
-        Some((most, used)) => {
-            let synced = matches!(row.arm, Arm::StreamPdl | Arm::GraphPdl);
-            let other = synced && stamps.is_some_and(|stamps| outlasts(&stamps, row.period_ns));
-            format!("{most:.0} on {used:.0}{}", if other { "?" } else { "" })
-        }
-        None => String::new(),
-    }
 }
 
 fn proof_name(proof: ProofVerdict) -> &'static str {

@@ -1,8 +1,9 @@
 //! What a run leaves on disk: one type a file, and the only code that reads and writes them.
 //!
 //! A run directory holds `manifest.json`, `points.jsonl`, `samples.csv` (raw, append-only),
-//! `end.json`, and what is derived from them: `summary.csv` and `charts/*.svg`.
+//! `end.json`, and what is derived from them: `summary.csv`, `charts/*.svg` and `report.html`.
 
+mod attached;
 mod cell;
 mod derived;
 mod disk;
@@ -20,6 +21,9 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
+pub use self::attached::{
+    CALIBRATION, CHECK, CONFORM, read_attached, read_calibration, read_findings,
+};
 pub use self::derived::write_derived;
 pub use self::disk::write_atomically;
 pub use self::place::directory;

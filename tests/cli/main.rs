@@ -1,5 +1,6 @@
 //! The program as a user meets it: commands, files, exit codes, messages. Needs no GPU.
 
+mod attach;
 mod bad_input;
 mod dry_run;
 mod environment;
