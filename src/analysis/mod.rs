@@ -27,7 +27,7 @@ mod warnings;
 
 use serde::Serialize;
 
-pub use answer::Answer;
+pub use answer::{Answer, obligation};
 pub use best::{Best, Next, Standing};
 pub use cause::{outlasts, placement};
 pub use command::{exact_command, repeat_command};

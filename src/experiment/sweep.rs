@@ -53,13 +53,24 @@ pub struct Axes {
     pub modes: Vec<Mode>,
 }
 
+impl Axes {
+    /// The same with isolated chains beside pipelined ones: what pipelined chains seem to save is
+    /// contaminated by the chain before, and how much shows only beside isolated ones.
+    pub fn with_isolated(mut self) -> Axes {
+        if self.modes.contains(&Mode::Pipelined) && !self.modes.contains(&Mode::Isolated) {
+            self.modes.insert(0, Mode::Isolated);
+        }
+        self
+    }
+}
+
 /// Stream and graph, each with its control and its programmatic arm.
 pub fn default_arms() -> Vec<Arm> {
     vec![Arm::Stream, Arm::StreamFull, Arm::StreamPdl, Arm::Graph, Arm::GraphFull, Arm::GraphPdl]
 }
 
-/// The plan of a sweep. Baselines, the A/A arm and the sentinel of what was asked for are added,
-/// and isolated chains to pipelined ones: an effect without them would have nothing to stand on.
+/// The plan of a sweep. Baselines, the A/A arm and the sentinel of what was asked for are added:
+/// an effect without them would have nothing to stand on.
 ///
 /// # Errors
 /// A usage error for what no GPU could run, or too large a product.
@@ -69,24 +80,13 @@ pub fn plan(axes: &Axes, seed: u64, stopping: Stopping, device: &dyn Device) -> 
     // A control that only an arm with a trigger of its own needs is not swept.
     let swept = axes.arms.iter().any(|arm| arm.sweeps_trigger());
     let triggers = if swept { &axes.triggers[..] } else { &[] };
-    let axes = with_isolated(axes);
-    for (group, chain) in chains(&axes, device)?.into_iter().enumerate() {
+    for (group, chain) in chains(axes, device)?.into_iter().enumerate() {
         group_points(&mut plan.points, group as u32, chain, &arms, triggers);
     }
     let arms = plan.points.iter().flat_map(|point| &point.arms);
     let effects = arms.filter(|arm| arm.baseline().is_some()).count();
     plan.stopping = plan.stopping.for_effects(effects);
     Ok(plan)
-}
-
-/// What pipelined chains seem to save is contaminated by the chain before, and how much shows only
-/// beside isolated ones.
-fn with_isolated(axes: &Axes) -> Axes {
-    let mut axes = axes.clone();
-    if axes.modes.contains(&Mode::Pipelined) && !axes.modes.contains(&Mode::Isolated) {
-        axes.modes.insert(0, Mode::Isolated);
-    }
-    axes
 }
 
 fn with_controls(asked: &[Arm]) -> Vec<Arm> {

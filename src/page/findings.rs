@@ -23,6 +23,8 @@ struct Conform {
     /// Said when it was found on another device or driver than the run's.
     elsewhere: Option<String>,
     violations: Vec<String>,
+    /// Rules whose test hung or faulted, and how.
+    unfinished: Vec<String>,
     rules: Cells,
     left_open: Cells,
     /// Rule, statement, source.
@@ -96,6 +98,11 @@ fn conform_view(findings: &conform::Findings, facts: &Facts) -> Conform {
         title: title(&device.name, &device.driver, &findings.version, findings.seed),
         elsewhere: elsewhere(facts, &device.name, &device.driver),
         violations: findings.violations().map(violation).collect(),
+        unfinished: findings
+            .unfinished
+            .iter()
+            .map(|rule| format!("{}: {}", rule.id, rule.reason))
+            .collect(),
         rules: conform::tables::rules(findings),
         left_open: conform::tables::left_open(findings),
         statements: findings.rules.iter().map(statement).collect(),

@@ -13,6 +13,8 @@ use crate::units::{ABSENT, format_interval, or_absent, percent, plain, signed_us
 /// The method of a run.
 #[derive(Serialize)]
 pub(super) struct View {
+    /// Whether arms left before the end.
+    race: bool,
     warnings: Vec<Warning>,
     /// Noise floor and end of each group.
     groups: Cells,
@@ -49,6 +51,7 @@ pub(super) fn view(summary: &Summary, run: &Run, groups: &[Group]) -> View {
         },
     );
     View {
+        race: run.manifest.what == "tune",
         warnings: summary.warnings.clone(),
         groups: group_cells(&floor.groups, run, groups),
         floor: or_absent(floor.floor_ns, us),

@@ -6,6 +6,7 @@ use super::words;
 use crate::analysis::Summary;
 use crate::cells::Cells;
 use crate::chain::Arm;
+use crate::device::Paths;
 use crate::inspect::short_name;
 use crate::record::{PointRecord, Run, SummaryRow};
 use crate::units::{ABSENT, fixed, or_absent, percent, us_number};
@@ -39,6 +40,7 @@ pub(super) fn view(run: &Run, summary: &Summary) -> View {
                 "binary",
                 "syncs",
                 "triggers",
+                "around the sync",
                 "registers",
                 "local bytes",
                 "blocks an SM",
@@ -46,7 +48,7 @@ pub(super) fn view(run: &Run, summary: &Summary) -> View {
                 "wrong",
             ],
             records.iter().map(|(record, row)| armed(record, row)).collect(),
-            &[6, 7, 8, 9, 10, 11, 12, 13, 14],
+            &[6, 7, 8, 9, 11, 12, 13, 14, 15],
         ),
         stamps: Cells::new(
             &[
@@ -87,7 +89,7 @@ fn armed(record: &PointRecord, row: &SummaryRow) -> Vec<String> {
     if let Some(reason) = &record.skipped {
         cells.push("skipped".into());
         cells.push(reason.clone());
-        cells.resize(15, ABSENT.to_owned());
+        cells.resize(16, ABSENT.to_owned());
         return cells;
     }
     let edges = words::edges(&proof.edges);
@@ -106,6 +108,7 @@ fn armed(record: &PointRecord, row: &SummaryRow) -> Vec<String> {
         number(proof.binary_version),
         number(proof.syncs),
         number(proof.triggers),
+        proof.paths.map_or(ABSENT.to_owned(), around),
         number(proof.registers),
         number(proof.local_bytes),
         number(proof.blocks_per_sm),
@@ -113,6 +116,23 @@ fn armed(record: &PointRecord, row: &SummaryRow) -> Vec<String> {
         wrong,
     ]);
     cells
+}
+
+/// What can execute around the sync, as far as there is any of it.
+fn around(paths: Paths) -> String {
+    let parts = [
+        (paths.exits_before, "returns before"),
+        (paths.loads_before, "loads before"),
+        (paths.stores_before, "stores before"),
+        (paths.triggers_before, "triggers before"),
+        (paths.nc_loads_after, "non-coherent loads after"),
+    ];
+    let mut told: Vec<String> = Vec::new();
+    if !paths.sync_reached {
+        told.push("NOT REACHED".to_owned());
+    }
+    told.extend(parts.iter().filter(|(n, _)| *n > 0).map(|(n, what)| format!("{n} {what}")));
+    if told.is_empty() { "nothing".to_owned() } else { told.join(", ") }
 }
 
 fn stamps(record: &PointRecord) -> Option<Vec<String>> {

@@ -154,10 +154,12 @@ fn what_is_attached_is_shown_and_told_apart_when_it_is_of_another_device() {
         quick: false,
         wall_s: 1.0,
         rules: vec![conform::RuleFinding::new(rule, [(conform::Form::Graph, vec![law(seen)])])],
+        unfinished: vec![conform::Unfinished { id: "between".into(), reason: "it hung".into() }],
     };
     let name = here.manifest.facts.name.clone();
     let held = with(&here, Some(&findings(&name, 0)), None, None);
     assert!(held.contains("No counter-example") && held.contains(rule.id));
+    assert!(held.contains("between: it hung"));
     assert!(held.contains("href=\"conform.json\"") && !held.contains("Found on"));
     assert!(held.contains("pdl report RUN --check"), "what is not attached says how");
     let broken = with(&here, Some(&findings("Other GPU", 2)), None, None);

@@ -21,6 +21,7 @@ fn rules() -> String {
         quick: true,
         wall_s: 1.0,
         rules: vec![finding],
+        unfinished: Vec::new(),
     };
     serde_json::to_string_pretty(&findings).unwrap() + "\n"
 }
