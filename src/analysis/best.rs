@@ -1,4 +1,6 @@
-//! Which arm is the fastest, over submissions: what to run, all told.
+//! Which arm is the best, over submissions: what to run, all told.
+
+use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
@@ -12,13 +14,14 @@ use crate::record::{SummaryRow, Verdict};
 use crate::stats::Interval;
 use crate::units::{format_interval, signed_us, us};
 
-/// The fastest arm of a group, and the next.
+/// The best arm of a group, and the next.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Best {
     /// Group of the plan.
     pub group: u32,
     /// The arm with the shortest median period, among the baselines, the subjects at their
-    /// recommended trigger, and `graph-completion` where it helps.
+    /// recommended trigger and `graph-completion` where it helps. Where nothing can be said of a
+    /// subject, its fastest trigger stands for it; one that makes no difference is none to prefer.
     pub arm: Arm,
     /// Its trigger.
     pub trigger: Option<Trigger>,
@@ -26,6 +29,8 @@ pub struct Best {
     pub period_ns: f64,
     /// 95 % interval of the same.
     pub period_interval_ns: Option<Interval>,
+    /// What is said of it against its own baseline; `None` for a baseline.
+    pub verdict: Option<Verdict>,
     /// The next; `None` where there is no other.
     pub next: Option<Next>,
     /// The same in words.
@@ -66,26 +71,53 @@ pub(super) fn bests(run: &Run, rows: &[SummaryRow], answers: &[Answer]) -> Vec<B
     run.groups().into_iter().filter(answered).filter_map(best).collect()
 }
 
-fn best(run: &Run, group: u32, rows: &[SummaryRow], answers: &[Answer]) -> Option<Best> {
+/// An entry, its row, and its median period, ns.
+type Candidate<'r, 'a> = (&'r Entry<'a>, &'r SummaryRow, f64);
+
+/// The candidates of a group.
+fn candidates<'r, 'a>(
+    run: &'r Run<'a>,
+    group: u32,
+    rows: &'r [SummaryRow],
+    answers: &[Answer],
+) -> Vec<Candidate<'r, 'a>> {
     let recommended = |row: &SummaryRow| {
         let own = answers.iter().filter(|answer| answer.group == group && answer.arm == row.arm);
         own.filter_map(|answer| answer.plateau.as_ref())
             .any(|plateau| plateau.recommended.point == row.point)
     };
+    // Nothing helps, and for some triggers nothing can be said.
+    let open = |row: &SummaryRow| {
+        row.verdict == Some(Verdict::Inconclusive)
+            && answers.iter().any(|answer| {
+                answer.group == group && answer.arm == row.arm && answer.plateau.is_none()
+            })
+    };
     let stands = |row: &SummaryRow| match row.arm {
         Arm::Stream | Arm::Graph => true,
-        Arm::StreamPdl | Arm::GraphPdl => recommended(row),
+        Arm::StreamPdl | Arm::GraphPdl => recommended(row) || open(row),
         // The sync covers it. `flags` and `persistent` are bounds, no recommendations.
-        Arm::GraphCompletion => row.verdict == Some(Verdict::Helps),
+        Arm::GraphCompletion => {
+            matches!(row.verdict, Some(Verdict::Helps | Verdict::Inconclusive))
+        }
         _ => false,
     };
-    let mut candidates: Vec<(&Entry, &SummaryRow, f64)> = Vec::new();
+    let mut fastest: BTreeMap<Arm, Candidate> = BTreeMap::new();
     for (entry, row) in run.entries.iter().zip(rows) {
         if entry.record.group != group || row.mode != Mode::Isolated || !stands(row) {
             continue;
         }
-        candidates.extend(row.period_ns.map(|period| (entry, row, period)));
+        let Some(period_ns) = row.period_ns else { continue };
+        let kept = fastest.entry(row.arm).or_insert((entry, row, period_ns));
+        if period_ns < kept.2 {
+            *kept = (entry, row, period_ns);
+        }
     }
+    fastest.into_values().collect()
+}
+
+fn best(run: &Run, group: u32, rows: &[SummaryRow], answers: &[Answer]) -> Option<Best> {
+    let mut candidates = candidates(run, group, rows, answers);
     candidates.sort_by(|a, b| a.2.total_cmp(&b.2));
     let &(entry, row, period_ns) = candidates.first()?;
     let next = candidates.get(1).and_then(|other| next(run, entry, (other.0, other.2)));
@@ -96,6 +128,7 @@ fn best(run: &Run, group: u32, rows: &[SummaryRow], answers: &[Answer]) -> Optio
         trigger: row.trigger,
         period_ns,
         period_interval_ns: interval.map(|(lo, hi)| Interval { lo, hi }),
+        verdict: row.verdict,
         next,
         sentence: String::new(),
     };
@@ -122,16 +155,19 @@ fn next(run: &Run, best: &Entry, (other, period_ns): (&Entry, f64)) -> Option<Ne
 
 /// `graph-pdl at 0/8`; the arm alone where it has no trigger of its own.
 pub(super) fn name(arm: Arm, trigger: Option<Trigger>) -> String {
-    match trigger {
-        Some(trigger) if arm.sweeps_trigger() => format!("{arm} at {trigger}"),
-        _ => arm.to_string(),
+    match trigger.filter(|_| arm.sweeps_trigger()) {
+        None => arm.to_string(),
+        Some(Trigger::AtEntry) => format!("{arm} at entry"),
+        Some(Trigger::Implicit) => format!("{arm} implicit"),
+        Some(Trigger::After) => format!("{arm} after the last store"),
+        Some(trigger) => format!("{arm} at {trigger}"),
     }
 }
 
 fn sentence(best: &Best, backend: Backend) -> String {
     let simulated = if backend == Backend::Sim { "SIMULATED: " } else { "" };
     let mut text = format!(
-        "{simulated}Fastest: {}, {} a node",
+        "{simulated}Best arm: {}, {} a node",
         name(best.arm, best.trigger),
         us(best.period_ns)
     );
@@ -146,6 +182,9 @@ fn sentence(best: &Best, backend: Backend) -> String {
             Standing::Level => format!("; {other} is as fast: {behind} is no difference"),
             Standing::Open => format!("; {other} cannot be told from it: {behind}"),
         };
+    }
+    if best.verdict == Some(Verdict::Inconclusive) {
+        text += "; against its own baseline it has no verdict yet, which takes more rounds";
     }
     text + "."
 }

@@ -54,7 +54,7 @@ pub struct Summary {
     pub answers: Vec<Answer>,
     /// One for each arm and trigger that was run both isolated and pipelined.
     pub contamination: Vec<Contamination>,
-    /// The fastest arm of each isolated group that has a subject.
+    /// The best arm of each isolated group that has a subject.
     pub bests: Vec<Best>,
     /// One for each submission of groups that differ in one quantity alone.
     pub crossovers: Vec<Crossover>,

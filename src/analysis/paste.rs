@@ -117,10 +117,10 @@ fn claim(answer: &Answer) -> String {
         (None, _) => format!("{arm}: no verdict at this precision"),
     };
     if !answer.hurting.is_empty() {
-        text += &format!(" but hurts at {}", list(&answer.hurting));
+        text += &format!(" but hurts at: {}", list(&answer.hurting));
     }
     if !answer.wrong.is_empty() {
-        text += &format!(", WRONG results at {}", list(&answer.wrong));
+        text += &format!(", WRONG results at: {}", list(&answer.wrong));
     }
     text
 }

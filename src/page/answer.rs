@@ -1,4 +1,4 @@
-//! The answer first: the fastest arm, the best trigger of each submission, where it stops paying.
+//! The answer first: the best arm, the best trigger of each submission, where it stops paying.
 
 use serde::Serialize;
 
@@ -24,7 +24,7 @@ pub(super) struct View {
 struct GroupView {
     id: u32,
     name: String,
-    /// The fastest arm.
+    /// The best arm.
     best: Option<String>,
     answers: Vec<AnswerView>,
 }
