@@ -28,6 +28,7 @@ pub mod machine_code;
 pub mod measure;
 pub mod oracle;
 pub mod plot;
+pub mod profile;
 pub mod record;
 pub mod sim;
 pub mod stamps;
