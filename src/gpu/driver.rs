@@ -15,15 +15,13 @@ use super::memory::{StreamBuffer, Workspace, raw};
 use super::nvml::Monitor;
 use super::prepared::GpuChain;
 use super::shim::{self, CudaError};
-use super::{calibrate, nodes};
+use super::{instruments, nodes};
 use crate::chain::{Arm, Chain};
-use crate::device::{Backend, Device, Facts, Health, Prepared};
+use crate::device::{Backend, Device, Facts, Health, Instruments, Prepared};
 use crate::error::{Error, Kind, Result};
 use crate::interrupt;
 use crate::machine_code::{self, Counts};
 
-/// Longest a sample may take before the device is given up.
-const HANG: Duration = Duration::from_secs(60);
 /// The stream buffer: at least four times L2, and large enough that a default chain of HBM bodies
 /// passes it less than twice.
 const STREAM_BUFFER_BYTES: u64 = 1 << 30;
@@ -149,11 +147,11 @@ impl Gpu {
             conditioner: Conditioner::default(),
             code: OnceCell::new(),
         };
-        let instruments = calibrate::instruments(&gpu)?;
-        gpu.facts.timer_step_ns = instruments.timer_step_ns;
-        gpu.facts.timer_skew_ns = instruments.timer_skew_ns;
-        gpu.facts.queue_depth = instruments.queue_depth;
-        gpu.facts.no_gate = instruments.no_gate;
+        let found = instruments::instruments(&gpu)?;
+        gpu.facts.timer_step_ns = found.timer.step_ns;
+        gpu.facts.timer_skew_ns = found.timer.skew_ns;
+        gpu.facts.queue_depth = found.queue_depth;
+        gpu.facts.no_gate = found.no_gate;
         Ok(gpu)
     }
 
@@ -228,25 +226,6 @@ impl Gpu {
             binary.map(|bytes| machine_code::scan(&bytes)).unwrap_or_default()
         });
         code.get(&(binary_version, kernel.to_owned())).copied()
-    }
-
-    /// Waits for an event without giving the thread up, and gives the device up when it hangs.
-    pub(super) fn wait(&self, event: &CudaEvent, what: &str) -> Result<()> {
-        let since = Instant::now();
-        loop {
-            match event.try_is_complete() {
-                Ok(true) => return Ok(()),
-                Ok(false) => std::hint::spin_loop(),
-                Err(error) => return Err(fault(what, error)),
-            }
-            if since.elapsed() > HANG {
-                return Err(Error::failed(
-                    what,
-                    format!("the device hangs for {} s", HANG.as_secs()),
-                )
-                .remedy("the rows measured so far are kept"));
-            }
-        }
     }
 
     /// Enqueues a flush of L2.
@@ -350,6 +329,10 @@ impl Device for Gpu {
         interrupt::check("prepare the chain")?;
         let chain = if arm == Arm::Sentinel { nodes::sentinel(chain) } else { *chain };
         Ok(Box::new(GpuChain::new(self, &chain, arm)?))
+    }
+
+    fn instruments(&self) -> Option<&dyn Instruments> {
+        Some(self)
     }
 }
 
