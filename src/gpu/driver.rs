@@ -15,13 +15,15 @@ use super::memory::{StreamBuffer, Workspace, raw};
 use super::nvml::Monitor;
 use super::prepared::GpuChain;
 use super::shim::{self, CudaError};
-use super::{instruments, nodes};
+use super::{instruments, nodes, range};
 use crate::chain::{Arm, Chain};
 use crate::device::{Backend, Device, Facts, Health, Instruments, Prepared};
 use crate::error::{Error, Kind, Result};
 use crate::interrupt;
 use crate::machine_code::{self, Counts};
 
+/// Longest a sample may take before the device is given up, unless the user says otherwise.
+const DEADLINE: Duration = Duration::from_secs(60);
 /// The stream buffer: at least four times L2, and large enough that a default chain of HBM bodies
 /// passes it less than twice.
 const STREAM_BUFFER_BYTES: u64 = 1 << 30;
@@ -50,6 +52,7 @@ pub struct Gpu {
     buffer: RefCell<Option<Rc<StreamBuffer>>>,
     pub(super) conditioner: Conditioner,
     code: OnceCell<HashMap<(u32, String), Counts>>,
+    pub(super) deadline: Duration,
 }
 
 /// Opens device 0 of those that `CUDA_VISIBLE_DEVICES` shows. `Ok(Err(…))` where there is none.
@@ -146,6 +149,7 @@ impl Gpu {
             buffer: RefCell::default(),
             conditioner: Conditioner::default(),
             code: OnceCell::new(),
+            deadline: DEADLINE,
         };
         let found = instruments::instruments(&gpu)?;
         gpu.facts.timer_step_ns = found.timer.step_ns;
@@ -162,6 +166,11 @@ impl Gpu {
     /// Measures without a gate from here on, for the reason given.
     pub fn without_gate(&mut self, reason: &str) {
         self.facts.no_gate.get_or_insert_with(|| reason.to_owned());
+    }
+
+    /// Gives the device up after a sample that takes longer than this.
+    pub fn set_deadline(&mut self, deadline: Duration) {
+        self.deadline = deadline;
     }
 
     /// Leaves the launch path as the sample before left it: the order of arms shows.
@@ -333,6 +342,14 @@ impl Device for Gpu {
 
     fn instruments(&self) -> Option<&dyn Instruments> {
         Some(self)
+    }
+
+    fn begin_range(&self, name: &str) {
+        range::push(name);
+    }
+
+    fn end_range(&self) {
+        range::pop();
     }
 }
 

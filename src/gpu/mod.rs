@@ -16,6 +16,7 @@ mod memory;
 mod nodes;
 mod nvml;
 mod prepared;
+pub mod range;
 pub mod shim;
 mod skew;
 mod smallest;

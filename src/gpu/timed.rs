@@ -1,16 +1,17 @@
 //! The timed region: gate → event → work → event → drain.
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use cudarc::driver::CudaEvent;
 
 use super::driver::{Gpu, condition_fault, fault, launch_fault};
 use super::memory::raw;
 use crate::device::{Device, Flag};
-use crate::error::{Error, Result};
+use crate::error::{Error, Kind, Result};
+use crate::interrupt;
 
-/// Longest a sample may take before the device is given up.
-const HANG: std::time::Duration = std::time::Duration::from_secs(60);
+/// How long a sample may still take once the user asked to stop.
+const PATIENCE: Duration = Duration::from_secs(5);
 
 /// How long the work took, by two clocks.
 #[derive(Clone, Copy, Debug)]
@@ -68,21 +69,31 @@ impl Gpu {
         Ok(Timing { events_ns: f64::from(ms) * 1e6, wall_ns })
     }
 
-    /// Waits for an event without giving the thread up, and gives the device up when it hangs.
+    /// Waits for an event without giving the thread up, and gives the device up when it hangs or
+    /// when the user no longer wants to wait.
     pub(super) fn wait(&self, event: &CudaEvent, what: &str) -> Result<()> {
         let since = Instant::now();
+        let mut asked: Option<Instant> = None;
         loop {
             match event.try_is_complete() {
                 Ok(true) => return Ok(()),
                 Ok(false) => std::hint::spin_loop(),
                 Err(error) => return Err(fault(what, error)),
             }
-            if since.elapsed() > HANG {
-                return Err(Error::failed(
-                    what,
-                    format!("the device hangs for {} s", HANG.as_secs()),
-                )
-                .remedy("the rows measured so far are kept"));
+            if since.elapsed() > self.deadline {
+                let cause = format!("the device hangs for {} s", self.deadline.as_secs());
+                let error = Error::failed(what, cause)
+                    .remedy("the rows measured so far are kept; --deadline-s waits longer");
+                interrupt::give_up(&error);
+                return Err(error);
+            }
+            if interrupt::asked() {
+                let asked = *asked.get_or_insert_with(Instant::now);
+                if asked.elapsed() > PATIENCE {
+                    let error = Error::new(Kind::Interrupted, what, "interrupted");
+                    interrupt::give_up(&error);
+                    return Err(error);
+                }
             }
         }
     }
