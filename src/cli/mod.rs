@@ -9,6 +9,7 @@ use clap::{CommandFactory, Parser, Subcommand, ValueEnum};
 
 use crate::chain::Trigger;
 
+mod calibrate;
 mod check;
 mod conform;
 mod doctor;
@@ -17,6 +18,7 @@ mod report;
 mod sweep;
 mod timeline;
 
+pub use calibrate::CalibrateArgs;
 pub use check::CheckArgs;
 pub use conform::ConformArgs;
 pub use doctor::DoctorArgs;
@@ -42,6 +44,8 @@ pub enum Command {
     Doctor(DoctorArgs),
     /// Trigger × arm sweep: run directory, table, charts
     Sweep(Box<SweepArgs>),
+    /// What this device costs where nothing is done, as a device profile
+    Calibrate(CalibrateArgs),
     /// Races: adversarial primaries, mutants, repeated replays
     Check(CheckArgs),
     /// Does this GPU and driver keep the documented semantics? A verdict per rule

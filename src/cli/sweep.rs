@@ -102,6 +102,9 @@ pub struct SweepArgs {
     /// Go on with a run that was killed
     #[arg(long, env = "PDL_RESUME")]
     pub resume: Option<PathBuf>,
+    /// Device profile of pdl calibrate: copied into the run, for floor and ceiling beside results
+    #[arg(long, env = "PDL_CALIBRATION", value_name = "FILE", conflicts_with = "resume")]
+    pub calibration: Option<PathBuf>,
     /// Seed of the order of arms
     #[arg(long, default_value_t = 1, env = "PDL_SEED")]
     pub seed: u64,

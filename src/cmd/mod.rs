@@ -1,5 +1,6 @@
 //! One file a command. Only these and `main` print.
 
+mod calibrate;
 mod check;
 mod conform;
 mod device;
@@ -32,6 +33,7 @@ pub fn run(cli: Cli) -> Result<()> {
     match cli.command {
         Command::Doctor(args) => doctor::doctor(&args),
         Command::Sweep(args) => sweep::sweep(&args).map(drop),
+        Command::Calibrate(args) => calibrate::calibrate(&args),
         Command::Check(args) => check::check(&args),
         Command::Conform(args) => conform::conform(&args),
         Command::Timeline(args) => timeline::timeline(&args),

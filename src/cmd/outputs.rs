@@ -9,15 +9,24 @@ use crate::cli::Format;
 use crate::device::Backend;
 use crate::error::{Error, Kind, Result};
 use crate::plot::{self, Chosen, Context};
-use crate::record::{Manifest, Run, Verdict, read_run, write_derived, write_summary};
+use crate::profile::Profile;
+use crate::record::{
+    Manifest, Run, Verdict, read_calibration, read_run, write_derived, write_summary,
+};
 
 /// Rebuilds summary.csv and the charts of the run in `path` from its raw files alone.
 ///
 /// # Errors
 /// A run that cannot be read, or a disk that cannot be written.
 pub fn rebuild(path: &Path) -> Result<(Summary, Run)> {
-    let run = read_run(path)?;
-    let summary = summarise(&run.manifest, &run.points, &run.samples);
+    let mut run = read_run(path)?;
+    let mut summary = summarise(&run.manifest, &run.points, &run.samples);
+    match calibration(path) {
+        Ok(Some(profile)) => summary.bound(&profile, &run.manifest),
+        Ok(None) => {}
+        // The run is worth its tables without it.
+        Err(error) => run.notes.push(error.to_string()),
+    }
     write_derived(path, "summary.csv", &write_summary(&summary.rows))?;
     for (name, svg) in
         plot::render_all(&summary.rows, &run.samples, &context(&run.manifest, &summary))
@@ -25,6 +34,14 @@ pub fn rebuild(path: &Path) -> Result<(Summary, Run)> {
         write_derived(path, &format!("charts/{name}"), svg.as_bytes())?;
     }
     Ok((summary, run))
+}
+
+/// The calibration that lies beside the run.
+fn calibration(path: &Path) -> Result<Option<Profile>> {
+    let Some(text) = read_calibration(path)? else { return Ok(None) };
+    let file = path.join("calibration.toml");
+    let profile = text.parse::<Profile>();
+    profile.map(Some).map_err(|cause| Error::failed(format!("read {}", file.display()), cause))
 }
 
 /// What the charts need besides rows and samples.

@@ -6,7 +6,7 @@ use super::Constant;
 use crate::chain::{Arm, Submission, Trigger};
 
 /// What was measured beside the model's constants.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Calibration {
@@ -56,6 +56,17 @@ pub struct Calibration {
     /// Events, stamps and host wall time of the same runs.
     #[serde(default)]
     pub agreement: Vec<Agreement>,
+}
+
+impl Calibration {
+    /// Rate of one clock against the events' between the shortest and the longest chain of the
+    /// agreement, as a relative difference; `None` without two lengths.
+    pub fn rate(&self, clock: impl Fn(&Agreement) -> Option<f64>) -> Option<f64> {
+        let (first, last) = (self.agreement.first()?, self.agreement.last()?);
+        let events_ns = last.events_ns - first.events_ns;
+        let clock_ns = clock(last)? - clock(first)?;
+        (events_ns > 0.0).then(|| clock_ns / events_ns - 1.0)
+    }
 }
 
 /// A median of differences with its 95 % interval, ns; may be negative.

@@ -70,7 +70,7 @@ pub fn measure(bench: &Bench, tick: &mut Tick) -> Result<Found> {
         return Ok(Found::default());
     };
     let beyond = |series: &Series<Moments>, of: fn(Moments) -> Option<f64>| {
-        Quantity::median(&series.values(|m| of(m).map(|ns| ns - BODY_NS as f64)))
+        bench.stamped(&series.values(|m| of(m).map(|ns| ns - BODY_NS as f64)))
     };
     let both = |of: fn(&Moments) -> Option<f64>| {
         paired(&short.rounds, &long.rounds, |short, long| {
@@ -87,7 +87,7 @@ pub fn measure(bench: &Bench, tick: &mut Tick) -> Result<Found> {
     Ok(Found {
         tail: beyond(spins, |m| m.release_to_end),
         after: beyond(after, |m| m.release_to_trigger),
-        barrier_trigger: Quantity::median(&paired(&by_block.rounds, &by_thread.rounds, |b, t| {
+        barrier_trigger: bench.stamped(&paired(&by_block.rounds, &by_thread.rounds, |b, t| {
             b.release_to_begin.zip(t.release_to_begin).map_or(f64::NAN, |(b, t)| b - t)
         })),
         drain: spread.zip(sm_mhz).map(|(cycles, mhz)| cycles.times(1e3 / mhz.value)),

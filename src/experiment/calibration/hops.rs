@@ -135,22 +135,29 @@ pub fn measure(bench: &Bench, tick: &mut Tick) -> Result<Found> {
     let (stream, rest) = rest.split_at(grids.len() * STAMPED_ARMS);
     let (bounds, fixed) = rest.split_at(grids.len() * 4);
     let hops = |all: &[Series<Row>]| {
-        grids.iter().zip(all.chunks(STAMPED_ARMS)).map(|(&blocks, all)| hop(blocks, all)).collect()
+        let all = grids.iter().zip(all.chunks(STAMPED_ARMS));
+        all.map(|(&blocks, all)| hop(bench, blocks, all)).collect()
     };
     Ok(Found {
         graph: hops(graph),
         stream: hops(stream),
-        fixed_work: hop(bench.sms, fixed),
-        bounds: grids.iter().zip(bounds.chunks(4)).map(|(&n, all)| bound(n, all)).collect(),
+        fixed_work: hop(bench, bench.sms, fixed),
+        bounds: grids.iter().zip(bounds.chunks(4)).map(|(&n, all)| bound(bench, n, all)).collect(),
         begin_spread: grids
             .iter()
             .zip(graph.chunks(STAMPED_ARMS))
-            .filter_map(|(&blocks, all)| Some((blocks, median(&all[0], |m| m.begin_spread)?)))
+            .filter_map(|(&blocks, all)| {
+                let spread = all[0].values(|row| row.moments.begin_spread);
+                Some((blocks, bench.stamped(&spread)?))
+            })
             .collect(),
     })
 }
 
-fn hop(blocks: u32, all: &[Series<Row>]) -> Hop {
+fn hop(bench: &Bench, blocks: u32, all: &[Series<Row>]) -> Hop {
+    let median = |series: &Series<Row>, of: fn(&Moments) -> Option<f64>| {
+        bench.stamped(&series.values(|row| of(&row.moments)))
+    };
     let [full, synced, implicit] = all else { return Hop { blocks, ..Hop::default() } };
     Hop {
         blocks,
@@ -162,7 +169,11 @@ fn hop(blocks: u32, all: &[Series<Row>]) -> Hop {
     }
 }
 
-fn bound(blocks: u32, all: &[Series<Row>]) -> Bound {
+fn bound(bench: &Bench, blocks: u32, all: &[Series<Row>]) -> Bound {
+    let median = |series: &Series<Row>, of: fn(&Moments) -> Option<f64>| {
+        bench.stamped(&series.values(|row| of(&row.moments)))
+    };
+    let half_step = bench.device.facts().timer_step_ns as f64 / 2.0;
     let [completion, flags, short, long] = all else {
         return Bound { blocks, ..Bound::default() };
     };
@@ -175,12 +186,10 @@ fn bound(blocks: u32, all: &[Series<Row>]) -> Bound {
     let beside: Vec<f64> = slope.iter().map(|ns| ns - PERSISTENT_BODY_NS as f64).collect();
     Bound {
         blocks,
-        completion_launch: median(completion, |m| m.first_begin_to_begin),
+        // One hop a run: its phase in the timer's step may be the same in all.
+        completion_launch: median(completion, |m| m.first_begin_to_begin)
+            .map(|launch| launch.widened(half_step)),
         flag: median(flags, |m| m.end_to_release),
         persistent_hop: Quantity::median(&beside),
     }
-}
-
-fn median(series: &Series<Row>, of: impl Fn(&Moments) -> Option<f64>) -> Option<Quantity> {
-    Quantity::median(&series.values(|row| of(&row.moments)))
 }

@@ -186,7 +186,7 @@ fn attribute(control: &Place, again: &Place, on: &Place) -> Option<AttributeCost
 }
 
 /// Of a launch arm and regime, the host time of a call.
-pub fn call_of<'a>(found: &'a Found, arm: Arm, regime: Regime) -> Option<&'a HostLaunch> {
+pub fn call_of(found: &Found, arm: Arm, regime: Regime) -> Option<&HostLaunch> {
     let nodes = match arm.submission() {
         Submission::Stream => 1,
         Submission::Graph => GRAPH_NODES.0,

@@ -100,9 +100,8 @@ pub fn measure(bench: &Bench, tail: Option<Quantity>, tick: &mut Tick) -> Result
         rates.max_by(|a, b| a.0.value.total_cmp(&b.0.value))
     };
     let pairs = 2 * SHAPES.len();
-    let beyond_tail = |series: &Series<Row>| {
-        Some(Quantity::median(&series.values(|row| row.body_ns))?.minus(tail?))
-    };
+    let beyond_tail =
+        |series: &Series<Row>| Some(bench.stamped(&series.values(|row| row.body_ns))?.minus(tail?));
     let latencies = &all[2 * pairs + 4..];
     let hbm_latency = beyond_tail(&latencies[0]);
     // Little's law: bytes in flight are the rate times the latency.

@@ -44,6 +44,8 @@ pub struct Effort {
     pub warm_up: Duration,
     /// Host cost of launches too.
     pub host: bool,
+    /// Whether this is the short one.
+    pub quick: bool,
     /// Seed of the order.
     pub seed: u64,
 }
@@ -57,6 +59,7 @@ impl Effort {
             grids: grids(&[1, sm_count, 4 * sm_count, 8 * sm_count]),
             warm_up: Duration::from_secs(1),
             host,
+            quick: false,
             seed,
         }
     }
@@ -69,6 +72,7 @@ impl Effort {
             grids: grids(&[1, sm_count]),
             warm_up: Duration::from_millis(300),
             host,
+            quick: true,
             seed,
         }
     }
@@ -108,6 +112,14 @@ struct Bench<'a> {
 }
 
 impl Bench<'_> {
+    /// The median of numbers that are differences of stamps. Means over hops and blocks are finer
+    /// than the timer's step only where moments fall anywhere in it, which nothing here makes sure
+    /// of: half a step is added to both ends of the interval.
+    fn stamped(&self, series: &[f64]) -> Option<Quantity> {
+        let step_ns = self.device.facts().timer_step_ns as f64;
+        Some(Quantity::median(series)?.widened(step_ns / 2.0))
+    }
+
     /// Rounds of `cells` with the effort's rounds; `stream` tells the shuffles of two experiments
     /// apart.
     fn rounds<T>(
@@ -157,6 +169,11 @@ fn schedule(effort: &Effort, facts: &Facts) -> [(&'static str, f64); 9] {
         ("clocks", seconds(&agreement::cells(sms))),
         ("host", host),
     ]
+}
+
+/// Every experiment that `effort` runs, in order, and the seconds that it is expected to take.
+pub fn experiments(effort: &Effort, facts: &Facts) -> Vec<(&'static str, f64)> {
+    schedule(effort, facts).into_iter().filter(|(_, seconds)| *seconds > 0.0).collect()
 }
 
 /// Time that a calibration is expected to take on the device with `facts`, warm-up included.

@@ -49,8 +49,11 @@ pub fn measure(bench: &Bench, tick: &mut Tick) -> Result<Found> {
         Some(stamps) => Some(Moments::of(stamps).ahead),
     };
     let all = bench.rounds(&cells(bench.sms, slots), 4, reduce, tick)?;
-    let of = |index: usize| all.get(index).and_then(|s| Quantity::median(&s.values(|x| x)));
-    Ok(Found { refill: of(0), run_ahead: of(1) })
+    let [refills, ahead] = &all[..] else { return Ok(Found::default()) };
+    Ok(Found {
+        refill: bench.stamped(&refills.values(|ns| ns)),
+        run_ahead: Quantity::median(&ahead.values(|nodes| nodes)),
+    })
 }
 
 /// Mean over the nodes of one run.

@@ -1,6 +1,7 @@
 //! From what the experiments found to a device profile. What was not measured is taken from the
 //! built-in profile, and says so.
 
+use super::quantity::rounded;
 use super::{Effort, Everything, Quantity, block, hops, host, memory};
 use crate::chain::Arm;
 use crate::device::{Backend, Facts, Regime};
@@ -36,7 +37,7 @@ pub fn assemble(facts: &Facts, effort: &Effort, found: &Everything) -> Profile {
         Backend::Gpu => (Origin::Measured, facts.name.clone()),
         Backend::Sim => (Origin::Simulated, facts.label()),
     };
-    let quick = if effort.grids.len() < 3 { " --quick" } else { "" };
+    let quick = if effort.quick { " --quick" } else { "" };
     let host = if effort.host { " --host" } else { "" };
     let driver = if facts.driver.is_empty() { "none" } else { &facts.driver };
     Profile {
@@ -45,8 +46,8 @@ pub fn assemble(facts: &Facts, effort: &Effort, found: &Everything) -> Profile {
         origin,
         provenance: format!(
             "pdl calibrate{quick}{host} --seed {} on one {on}, driver {driver}; 95 % intervals over \
-             {} rounds of one run; of stamps they hold neither the timer's step ({} ns) nor offsets \
-             between SMs ({})",
+             {} rounds of one run, those of stamps with half a step of the timer ({} ns) at both \
+             ends; offsets between SMs ({}) are in none",
             effort.seed,
             effort.rounds,
             facts.timer_step_ns,
@@ -349,12 +350,12 @@ fn host(found: &Everything) -> Host {
 
 /// A constant less `ns`, never below zero.
 fn shifted(constant: &Constant, ns: f64) -> Constant {
-    let less = |end: f64| (end - ns).max(0.0);
+    let less = |end: f64| rounded((end - ns).max(0.0));
     Constant {
         value: less(constant.value),
         lo: constant.lo.map(less),
         hi: constant.hi.map(less),
-        experiment: format!("{}, less its nodes", constant.experiment),
+        experiment: format!("{} - its nodes", constant.experiment),
         assumed: constant.assumed,
     }
 }

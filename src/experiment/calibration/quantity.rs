@@ -36,6 +36,12 @@ impl Quantity {
         Quantity { value: self.value * factor, interval }
     }
 
+    /// The same with an interval that is wider by `by` at both ends: what a resolution hides.
+    pub fn widened(self, by: f64) -> Quantity {
+        let interval = Interval { lo: self.interval.lo - by, hi: self.interval.hi + by };
+        Quantity { interval, ..self }
+    }
+
     /// Difference to another quantity; the intervals add up, as if nothing were known of how the
     /// two depend on each other.
     pub fn minus(self, other: Quantity) -> Quantity {
@@ -67,7 +73,7 @@ impl From<Quantity> for Difference {
 }
 
 /// To six significant digits: more is nothing that was measured. Keeps the order of numbers.
-fn rounded(value: f64) -> f64 {
+pub fn rounded(value: f64) -> f64 {
     const DIGITS: i32 = 6;
     if value == 0.0 || !value.is_finite() {
         return value;
@@ -108,6 +114,7 @@ mod tests {
         let below = of(-3.0, -4.0, -2.0).constant("k");
         assert_eq!((below.value, below.lo, below.hi), (0.0, Some(0.0), Some(0.0)));
         assert_eq!(of(2.0, 1.0, 3.0).times(0.5), of(1.0, 0.5, 1.5));
+        assert_eq!(of(2.0, 1.0, 3.0).widened(0.5), of(2.0, 0.5, 3.5));
     }
 
     #[test]
