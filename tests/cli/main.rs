@@ -1,6 +1,7 @@
 //! The program as a user meets it: commands, files, exit codes, messages. Needs no GPU.
 
 mod bad_input;
+mod calibrate;
 mod dry_run;
 mod environment;
 mod help;

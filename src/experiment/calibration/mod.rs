@@ -68,7 +68,7 @@ impl Effort {
     pub fn quick(sm_count: u32, host: bool, seed: u64) -> Effort {
         Effort {
             rounds: 12,
-            host_rounds: 30,
+            host_rounds: 16,
             grids: grids(&[1, sm_count]),
             warm_up: Duration::from_millis(300),
             host,
