@@ -149,8 +149,10 @@ mod tests {
     }
 
     fn fixture() -> Fixture {
-        Fixture::new(&[Trigger::AtEntry, Trigger::Implicit], 12, 0.0, &|_, trigger| {
-            if trigger == Some(Trigger::AtEntry) { 900.0 } else { 200.0 }
+        Fixture::new(&[Trigger::AtEntry, Trigger::Implicit], 12, 0.0, &|_, trigger| match trigger {
+            None => 0.0,
+            Some(Trigger::AtEntry) => 900.0,
+            Some(_) => 200.0,
         })
     }
 

@@ -58,9 +58,10 @@ pub struct TimerReading {
 /// How the device stands while the host launches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Regime {
-    /// Nodes are over before the next is launched: the device waits for the host.
+    /// What was launched is over before the next call: the device waits for the host. Graphs are
+    /// launched one at a time, since one takes longer than its call.
     HostBound,
-    /// Nodes take longer than their launches: the device is behind, the queue has room.
+    /// What was launched takes longer than its calls: the device is behind, the queue has room.
     GpuBound,
     /// Behind a closed gate: the device takes nothing up.
     Held,

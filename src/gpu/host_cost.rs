@@ -21,8 +21,9 @@ const GRAPH_NODES: u32 = 50;
 const BATCH_NODES: u32 = 500;
 /// Launches in one batch while the device is behind: the batch lasts as long as its bodies.
 const BEHIND_LAUNCHES: u32 = 200;
-/// Body of a node that the device is behind with, ns: several launches' time.
-const BEHIND_BODY_NS: u64 = 15_000;
+/// Bodies of nodes that the device is behind with, ns: several launches' time, and a part of that
+/// of a graph, which holds many.
+const BEHIND_BODY_NS: (u64, u64) = (15_000, 5_000);
 
 /// Who loops over the launches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -76,11 +77,13 @@ impl Gpu {
             Submission::Graph => (graph_nodes, (room / graph_nodes).max(2)),
         };
         let body = match regime {
-            Regime::GpuBound => Body {
-                kind: BodyKind::Spin,
-                target: Target::Ns(BEHIND_BODY_NS as f64),
-                units: BEHIND_BODY_NS,
-            },
+            Regime::GpuBound => {
+                let ns = match arm.submission() {
+                    Submission::Stream => BEHIND_BODY_NS.0,
+                    Submission::Graph => BEHIND_BODY_NS.1,
+                };
+                Body { kind: BodyKind::Spin, target: Target::Ns(ns as f64), units: ns }
+            }
             Regime::HostBound | Regime::Held => {
                 Body { kind: BodyKind::None, target: Target::Ns(0.0), units: 0 }
             }
@@ -156,6 +159,29 @@ impl HostCost<'_> {
         Ok((!spoiled).then_some((elapsed, drained)))
     }
 
+    /// Calls into an idle device, each waited for: the time of the calls, and of all.
+    fn one_by_one(&self) -> Result<(Duration, Duration)> {
+        interrupt::check("go on measuring")?;
+        let began = Instant::now();
+        let mut calls = Duration::ZERO;
+        for _ in 0..self.calls {
+            let before = Instant::now();
+            self.ready.run()?;
+            calls += before.elapsed();
+            let stream = &self.ready.gpu.stream;
+            stream.synchronize().map_err(|error| fault("measure the host's cost", error))?;
+        }
+        Ok((calls, began.elapsed()))
+    }
+
+    /// Gives the device something to be behind with, so that no call of the batch finds it idle.
+    fn get_behind(&self) -> Result<()> {
+        match self.ready.arm.submission() {
+            Submission::Stream => self.ready.submit(0, 2, 0, &self.ready.kernel, true),
+            Submission::Graph => self.ready.run(),
+        }
+    }
+
     fn rust(&self) -> Result<()> {
         match self.ready.arm.submission() {
             Submission::Stream => self.ready.submit(0, self.calls, 0, &self.ready.kernel, true),
@@ -196,7 +222,17 @@ impl HostBatches for HostCost<'_> {
     }
 
     fn batch(&mut self) -> Result<Option<Batch>> {
-        let timed = self.timed(self.regime == Regime::Held, HostLoop::Rust)?;
+        let timed = match (self.regime, self.ready.arm.submission()) {
+            (Regime::Held, _) => self.timed(true, HostLoop::Rust)?,
+            // Empty nodes are over before the host has launched the next one.
+            (Regime::HostBound, Submission::Stream) => self.timed(false, HostLoop::Rust)?,
+            // A graph of them takes longer than its launch: one at a time.
+            (Regime::HostBound, Submission::Graph) => Some(self.one_by_one()?),
+            (Regime::GpuBound, _) => {
+                self.get_behind()?;
+                self.timed(false, HostLoop::Rust)?
+            }
+        };
         Ok(timed.map(|(calls, drained)| Batch {
             calls_ns: calls.as_nanos() as f64,
             drained_ns: drained.as_nanos() as f64,
