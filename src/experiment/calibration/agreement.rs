@@ -142,3 +142,55 @@ fn grows(
         )
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::stats::Interval;
+
+    fn about(median_ns: f64) -> Option<Difference> {
+        Some(Difference { median_ns, lo_ns: median_ns - 20.0, hi_ns: median_ns + 20.0 })
+    }
+
+    /// Chains of 10 and 800 nodes of 5 µs, with what events read beyond stamps and wall beyond
+    /// events.
+    fn rows(stamps: [f64; 2], wall: [f64; 2]) -> Vec<Agreement> {
+        let row = |at: usize, nodes: u32| Agreement {
+            nodes,
+            events_ns: f64::from(nodes) * 5_000.0,
+            stamps_ns: None,
+            wall_ns: None,
+            events_beyond_stamps: about(stamps[at]),
+            wall_beyond_events: about(wall[at]),
+        };
+        vec![row(0, 10), row(1, 800)]
+    }
+
+    #[test]
+    fn a_disagreement_beyond_the_known_costs_is_a_warning() {
+        let quantity = |value, lo, hi| Some(Quantity { value, interval: Interval { lo, hi } });
+        let costs = Costs {
+            event_pair: quantity(1_300.0, 1_290.0, 1_310.0),
+            wall_around: quantity(9_000.0, 8_500.0, 9_500.0),
+            ..Costs::default()
+        };
+        let both = "grows with the chain";
+        let cases: [([f64; 2], [f64; 2], &[&str]); 7] = [
+            ([3_000.0, 3_100.0], [9_000.0, 9_300.0], &[]),
+            // 790 nodes of 5 µs: a rate of 200 ppm hides 790 ns, the timer 384 ns.
+            ([3_000.0, 4_100.0], [9_000.0, 9_000.0], &[]),
+            ([3_000.0, 4_400.0], [9_000.0, 9_000.0], &["events − stamps is 3000 ns"]),
+            ([3_000.0, 1_600.0], [9_000.0, 9_000.0], &[both]),
+            ([3_000.0, 3_000.0], [9_000.0, 10_400.0], &["wall − events is 9000 ns"]),
+            ([-500.0, -500.0], [9_000.0, 9_000.0], &["over 10 nodes", "over 800 nodes"]),
+            ([3_000.0, 3_000.0], [40_000.0, 40_000.0], &["host's clock", "host's clock"]),
+        ];
+        for (stamps, wall, expected) in cases {
+            let found = judge(&rows(stamps, wall), &costs, 384.0);
+            assert_eq!(found.len(), expected.len(), "{stamps:?} {wall:?}: {found:#?}");
+            for (found, expected) in found.iter().zip(expected) {
+                assert!(found.contains(expected), "{found}");
+            }
+        }
+    }
+}

@@ -33,7 +33,7 @@ const COMPARED: [[usize; 3]; 2] = [[1, 2, 3], [4, 5, 6]];
 const NODE_SLOPE: [usize; 2] = [4, 7];
 /// Host time that a round of one kind takes, seconds: batches of a few hundred launches, and what
 /// the device needs to catch up.
-const BATCH_S: f64 = 0.004;
+const BATCH_S: f64 = 0.003;
 /// Preparing a kind in a regime, seconds.
 const PREPARE_S: f64 = 0.03;
 
@@ -194,4 +194,50 @@ pub fn call_of(found: &Found, arm: Arm, regime: Regime) -> Option<&HostLaunch> {
     found.launches.iter().find(|launch| {
         launch.arm == arm && launch.regime == regime.name() && launch.nodes_a_call == nodes
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Batches of ten calls that take `call_ns` each, with a scatter that differs by `salt`.
+    fn place(kind: usize, call_ns: f64, salt: u32) -> Place {
+        let batch = |round: u32| {
+            let scatter = f64::from((round * 37 + salt * 11) % 41) - 20.0;
+            let calls_ns = 10.0 * (call_ns + scatter);
+            Some(Batch { calls_ns, drained_ns: 2.0 * calls_ns })
+        };
+        let rounds = (0..60).map(batch).collect();
+        Place { kind, regime: Regime::Held, calls: 10, nodes_a_call: 1, rounds }
+    }
+
+    #[test]
+    fn a_cost_must_exceed_what_the_control_shows_against_itself() {
+        // (again, with the attribute) against a control of 4,000 ns.
+        let cases = [
+            (4_000.0, 4_000.0, "none-seen"),
+            (4_000.0, 4_100.0, "costs"),
+            (4_000.0, 3_900.0, "saves"),
+            (4_100.0, 4_100.0, "none-seen"),
+            (3_850.0, 4_100.0, "none-seen"),
+        ];
+        for (again, on, expected) in cases {
+            let [control, again, on] = [place(1, 4_000.0, 0), place(2, again, 1), place(3, on, 2)];
+            let found = attribute(&control, &again, &on).unwrap();
+            assert_eq!(found.finding, expected, "{found:?}");
+            assert!(found.at_most_ns >= found.cost.median_ns.abs());
+            assert!(found.at_most_ns >= found.again.median_ns.abs());
+        }
+    }
+
+    #[test]
+    fn spoiled_batches_are_left_out() {
+        let mut spoiled = place(1, 4_000.0, 0);
+        spoiled.rounds.iter_mut().step_by(2).for_each(|batch| *batch = None);
+        let found = launch(&spoiled).unwrap();
+        assert!((found.call_ns.value - 4_000.0).abs() < 20.0, "{found:?}");
+        assert!((found.node_ns.value - 8_000.0).abs() < 40.0, "{found:?}");
+        spoiled.rounds = vec![None; 60];
+        assert!(launch(&spoiled).is_none());
+    }
 }
