@@ -24,7 +24,7 @@ mod warnings;
 
 use serde::Serialize;
 
-pub use answer::Answer;
+pub use answer::{Answer, obligation};
 pub use bounds::{Bounds, bounds, mismatch};
 pub use cause::outlasts;
 pub use contamination::{Contamination, contamination_index};

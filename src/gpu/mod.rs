@@ -4,6 +4,7 @@
 
 pub mod check;
 mod clocks;
+mod code;
 mod condition;
 pub mod conform;
 mod driver;

@@ -12,3 +12,4 @@ mod place;
 mod program;
 mod run;
 mod timeline;
+mod tune;
