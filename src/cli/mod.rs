@@ -10,6 +10,7 @@ use clap::{CommandFactory, Parser, Subcommand, ValueEnum};
 use crate::chain::Trigger;
 
 mod check;
+mod compare;
 mod conform;
 mod doctor;
 mod inspect;
@@ -18,6 +19,7 @@ mod sweep;
 mod timeline;
 
 pub use check::CheckArgs;
+pub use compare::{CompareArgs, CompareFormat, FailOn};
 pub use conform::ConformArgs;
 pub use doctor::DoctorArgs;
 pub use inspect::InspectArgs;
@@ -50,6 +52,8 @@ pub enum Command {
     Timeline(Box<TimelineArgs>),
     /// Sync, trigger and global accesses in the machine code of a file, without a GPU
     Inspect(InspectArgs),
+    /// Is the second run slower than the first? Verdicts with reasons, exit codes for CI
+    Compare(Box<CompareArgs>),
     /// Rebuild every table and chart of a run from its raw samples, without a GPU
     Report(ReportArgs),
 }

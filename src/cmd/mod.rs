@@ -1,6 +1,7 @@
 //! One file a command. Only these and `main` print.
 
 mod check;
+mod compare;
 mod conform;
 mod device;
 mod doctor;
@@ -35,6 +36,7 @@ pub fn run(cli: Cli) -> Result<()> {
         Command::Conform(args) => conform::conform(&args),
         Command::Timeline(args) => timeline::timeline(&args),
         Command::Inspect(args) => inspect::inspect(&args),
+        Command::Compare(args) => compare::compare(&args),
         Command::Report(args) => report::report(&args),
     }
 }

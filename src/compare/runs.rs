@@ -26,6 +26,8 @@ pub struct Options {
     pub margin_us: f64,
     /// The same as a part of the period; the larger of the two holds.
     pub margin_ratio: f64,
+    /// Only rows of these arms; all where it is empty.
+    pub arms: Vec<Arm>,
     /// Why runs whose fingerprints differ are to be compared all the same.
     pub accept_mismatch: Option<String>,
 }
@@ -40,7 +42,7 @@ pub fn compare_runs(a: (&str, &Side), b: (&str, &Side), options: &Options) -> Re
         return Err(refused(a.0, b.0, &mismatches));
     }
     let (left, right) = (a.1.indexed(), b.1.indexed());
-    let matched = matched(&left, &right);
+    let matched = matched(&left, &right, &options.arms);
     if matched.both.is_empty() {
         return Err(nothing_in_common(a.0, b.0, &matched));
     }
@@ -108,9 +110,12 @@ struct Matched<'r, 'a> {
 
 /// Matches all but the sentinels, which stand for the state of the device. Of two points of one
 /// definition in a run the first is taken.
-fn matched<'r, 'a>(left: &'r Indexed<'a>, right: &'r Indexed<'a>) -> Matched<'r, 'a> {
-    let entries =
-        |run: &'r Indexed<'a>| run.entries.iter().filter(|entry| entry.record.arm != Arm::Sentinel);
+fn matched<'r, 'a>(left: &'r Indexed<'a>, right: &'r Indexed<'a>, arms: &[Arm]) -> Matched<'r, 'a> {
+    let entries = |run: &'r Indexed<'a>| {
+        let asked = |arm: Arm| arms.is_empty() || arms.contains(&arm);
+        let rows = run.entries.iter().filter(|entry| entry.record.arm != Arm::Sentinel);
+        rows.filter(move |entry| asked(entry.record.arm))
+    };
     let mut of_b: HashMap<String, &Entry> = HashMap::new();
     for entry in entries(right) {
         of_b.entry(key(entry.record)).or_insert(entry);

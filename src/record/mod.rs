@@ -12,6 +12,7 @@ mod place;
 mod read;
 mod run_dir;
 mod samples;
+mod standing;
 mod summary;
 #[cfg(test)]
 mod tests;
@@ -26,6 +27,7 @@ pub use self::place::directory;
 pub use self::read::{Run, read_run};
 pub use self::run_dir::{RunDir, schema_version};
 pub use self::samples::Samples;
+pub use self::standing::{Standing, standing};
 pub use self::summary::{SUMMARY_COLUMNS, read_summary, write_summary};
 use crate::chain::{
     Arm, BodyKind, Chain, Dependency, L2, Mode, PreambleKind, Submission, Trigger, TriggerBy,

@@ -1,6 +1,6 @@
 //! `samples.csv`: one raw sample a row, read as a stream, for it may be larger than memory.
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fmt::Write;
 use std::fs::File;
 use std::io::BufReader;
@@ -13,6 +13,7 @@ use super::header::Header;
 use super::lines::Lines;
 use super::read::{read_error, run_file};
 use super::{Manifest, SampleRow};
+use crate::chain::Arm;
 use crate::device::Flag;
 use crate::error::{Error, Result};
 
@@ -24,6 +25,10 @@ pub(super) const COLUMNS: [&str; 8] =
 
 /// Durations are kept to a tenth of a nanosecond, far below the step of any timer.
 type Duration = Fixed<1>;
+
+/// The most rows that are read: a sweep of 10,000 groups stays below, and what holds more is not
+/// read into memory.
+const MAX_ROWS: u64 = 20_000_000;
 
 /// The header row, with its line feed.
 pub(super) fn header_line() -> String {
@@ -72,6 +77,9 @@ pub struct Samples {
     header: Option<Header>,
     points: HashSet<Arc<str>>,
     fields: Vec<Range<usize>>,
+    rounds: Rounds,
+    rows: u64,
+    max_rows: u64,
     failed: bool,
 }
 
@@ -86,7 +94,17 @@ impl Samples {
         let points = manifest.plan.points.iter().map(|p| Arc::from(p.point.as_str())).collect();
         let lines = Lines::new(BufReader::with_capacity(1 << 16, file));
         let fields = Vec::with_capacity(COLUMNS.len());
-        let mut samples = Samples { path, lines, header: None, points, fields, failed: false };
+        let mut samples = Samples {
+            path,
+            lines,
+            header: None,
+            points,
+            fields,
+            rounds: Rounds::default(),
+            rows: 0,
+            max_rows: MAX_ROWS,
+            failed: false,
+        };
         samples.read_header()?;
         Ok(samples)
     }
@@ -129,6 +147,14 @@ impl Samples {
             Err(error) => return Err(read_error(&self.path, self.lines.number(), error)),
         };
         let row = parse(line, header, &self.points, &mut self.fields);
+        let row = row.and_then(|row| {
+            self.rows += 1;
+            if self.rows > self.max_rows {
+                return Err(Bad::row(format!("the file has more than {} samples", self.max_rows)));
+            }
+            self.rounds.check(&row)?;
+            Ok(row)
+        });
         row.map(Some).map_err(|bad| read_error(&self.path, self.lines.number(), bad))
     }
 }
@@ -143,6 +169,44 @@ impl Iterator for Samples {
         let row = self.next_row().transpose();
         self.failed = matches!(row, Some(Err(_)));
         row
+    }
+}
+
+/// Rounds seen of each point, arm and length, as ranges: a run has one of each.
+#[derive(Default)]
+struct Rounds {
+    seen: HashMap<(Arc<str>, Arm, u32), BTreeMap<u32, u32>>,
+}
+
+impl Rounds {
+    /// Refuses a second sample of the same round: a file that was joined to itself, or two runs in
+    /// one file. A resumed run may measure the round again that it was cut short in.
+    fn check(&mut self, row: &SampleRow) -> Result<(), Bad> {
+        if row.flags.contains(&Flag::Resumed) {
+            return Ok(());
+        }
+        let key = (row.point.clone(), row.arm, row.nodes);
+        if self.add(key, row.round) {
+            return Ok(());
+        }
+        let cause = format!(
+            "{} {} of {} nodes has a sample of round {} before this one",
+            row.point, row.arm, row.nodes, row.round
+        );
+        Err(Bad::column(COLUMNS[3], cause))
+    }
+
+    /// Adds a round; false where it was there before.
+    fn add(&mut self, key: (Arc<str>, Arm, u32), round: u32) -> bool {
+        let ranges = self.seen.entry(key).or_default();
+        match ranges.range_mut(..=round).next_back() {
+            Some((_, last)) if *last >= round => return false,
+            Some((_, last)) if *last + 1 == round => *last = round,
+            _ => {
+                ranges.insert(round, round);
+            }
+        }
+        true
     }
 }
 
@@ -219,4 +283,41 @@ fn unquoted(line: &[u8]) -> Result<Vec<u8>, Bad> {
 fn flags(text: &str) -> Result<Vec<Flag>, Bad> {
     let names = text.split('|').filter(|_| !text.is_empty());
     names.map(Name::read).collect::<Result<_, _>>().map_err(|cause| Bad::column(COLUMNS[7], cause))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::record::tests::fixture::{manifest, record, sample};
+
+    #[test]
+    fn a_round_is_seen_once_in_whatever_order() {
+        let key = || (Arc::from("p000"), Arm::Graph, 50);
+        let mut rounds = Rounds::default();
+        let order = [0, 1, 2, 7, 5, 6, u32::MAX, u32::MAX - 1, 3];
+        for round in order {
+            assert!(rounds.add(key(), round), "{round}");
+        }
+        for round in order {
+            assert!(!rounds.add(key(), round), "{round}");
+        }
+        assert!(rounds.add(key(), 4));
+        assert!(rounds.add((Arc::from("p000"), Arm::Graph, 200), 0), "another length");
+    }
+
+    #[test]
+    fn more_rows_than_fit_in_memory_are_refused() {
+        let root = tempfile::tempdir().unwrap();
+        let dir = root.path().join("run");
+        drop(record(&dir, 5).unwrap());
+        let mut samples = Samples::open(&dir, &manifest()).unwrap();
+        samples.max_rows = 3;
+        let read: Vec<_> = samples.by_ref().take_while(Result::is_ok).map(Result::unwrap).collect();
+        assert_eq!(read, [sample(0), sample(1), sample(2)]);
+        assert!(samples.next().is_none(), "nothing comes after an error");
+        let mut samples = Samples::open(&dir, &manifest()).unwrap();
+        samples.max_rows = 3;
+        let error = samples.nth(3).unwrap().unwrap_err().to_string();
+        assert!(error.ends_with("samples.csv:5: the file has more than 3 samples"), "{error}");
+    }
 }

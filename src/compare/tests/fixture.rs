@@ -143,7 +143,8 @@ fn manifest(made: &Made, points: Vec<PlanPoint>) -> Manifest {
 }
 
 pub(crate) fn options() -> Options {
-    Options { margin_us: MARGIN_US, margin_ratio: MARGIN_RATIO, accept_mismatch: None }
+    let (margin_us, margin_ratio) = (MARGIN_US, MARGIN_RATIO);
+    Options { margin_us, margin_ratio, arms: Vec::new(), accept_mismatch: None }
 }
 
 pub(crate) fn compare(a: &Side, b: &Side) -> Result<Comparison> {
