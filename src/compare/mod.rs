@@ -10,8 +10,10 @@ mod arms;
 mod definition;
 mod fingerprint;
 mod judge;
+mod matched;
 mod notes;
 mod outcome;
+mod rows;
 mod runs;
 mod side;
 #[cfg(test)]

@@ -10,6 +10,7 @@ mod header;
 mod lines;
 mod place;
 mod read;
+mod rounds;
 mod run_dir;
 mod samples;
 mod standing;
