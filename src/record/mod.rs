@@ -107,7 +107,8 @@ pub struct PlanPoint {
     pub trigger: Option<Trigger>,
     /// Arms of the point.
     pub arms: Vec<Arm>,
-    /// The chain, before calibration.
+    /// The chain, before calibration: its amounts of work are 0, or those of the run that it
+    /// repeats.
     pub chain: Chain,
 }
 
