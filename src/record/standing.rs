@@ -48,10 +48,8 @@ impl Standing {
 
     /// What the user should know of the file, one line each.
     pub fn notes(&self) -> Vec<String> {
-        let stale = self
-            .stale
-            .iter()
-            .map(|difference| format!("{FILE}: another version of pdl derived it: {difference}"));
+        let stale =
+            self.stale.iter().map(|difference| format!("{FILE}: it was out of date: {difference}"));
         let names: Vec<String> = self.columns.iter().map(|(name, _)| shown(name)).collect();
         let kept = (!names.is_empty())
             .then(|| format!("{FILE}: unknown columns are kept: {}", names.join(", ")));
@@ -71,7 +69,7 @@ pub fn standing(dir: &Path, rows: &[SummaryRow], ended: bool) -> Result<Standing
     let (path, file) = run_file(dir, FILE)?;
     let bytes = read_bounded(&path, file)?;
     let remedy = format!(
-        "samples.csv was not touched; if it is right, remove {} and let pdl report rebuild it",
+        "nothing was changed; if the raw files are right, remove {} and pdl report rebuilds it",
         path.display()
     );
     let bad = |line: u64, cause: &dyn Display| Err(read_error(&path, line, cause).remedy(&remedy));
@@ -94,7 +92,7 @@ pub fn standing(dir: &Path, rows: &[SummaryRow], ended: bool) -> Result<Standing
         let own = cells(row);
         let Some((line, record)) = found.remove(&(own[0].clone(), own[1].clone())) else {
             let cause =
-                format!("it has no row of {} {}, which samples.csv has", row.point, row.arm);
+                format!("it has no row of {} {}, which the raw files have", row.point, row.arm);
             if ended {
                 return bad(1, &contradicts(&cause));
             }
@@ -117,7 +115,7 @@ pub fn standing(dir: &Path, rows: &[SummaryRow], ended: bool) -> Result<Standing
     }
     if let Some(((point, arm), (line, _))) = found.into_iter().min_by_key(|(_, (line, _))| *line) {
         let (point, arm) = (shown(&point), shown(&arm));
-        let cause = format!("it has a row of {point} {arm}, which samples.csv lacks");
+        let cause = format!("it has a row of {point} {arm}, which the raw files lack");
         return bad(line, &contradicts(&cause));
     }
     let names = table.unknown.iter().map(|at| table.names[*at].clone());
@@ -126,7 +124,7 @@ pub fn standing(dir: &Path, rows: &[SummaryRow], ended: bool) -> Result<Standing
 }
 
 fn contradicts(cause: &str) -> String {
-    format!("it contradicts samples.csv: {cause}")
+    format!("it contradicts the raw files: {cause}")
 }
 
 /// The first cell that differs, facts before the rest: its column, and both in words.
@@ -142,7 +140,7 @@ fn differs(
         (!alike(there, here)).then(|| {
             let said = |text: &str| if text.is_empty() { "nothing".into() } else { shown(text) };
             let text =
-                format!("column {column}: {} there, {} by the samples", said(there), said(here));
+                format!("column {column}: {} there, {} by the raw files", said(there), said(here));
             (column, text)
         })
     };

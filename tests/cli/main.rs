@@ -1,6 +1,8 @@
 //! The program as a user meets it: commands, files, exit codes, messages. Needs no GPU.
 
 mod bad_input;
+mod bad_runs;
+mod compare;
 mod dry_run;
 mod environment;
 mod help;

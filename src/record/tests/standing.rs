@@ -47,36 +47,36 @@ fn what_follows_from_the_samples_contradicts_them_when_it_differs() {
     let table = [
         (
             edit(",40,4210.5,", ",40,4110.5,"),
-            ":2: it contradicts samples.csv: column period_ns: 4110.5 there, 4210.5 by the samples",
+            ":2: it contradicts the raw files: column period_ns: 4110.5 there, 4210.5 by the raw files",
         ),
         (
             edit(",40,4210.5,", ",41,4210.5,"),
-            ":2: it contradicts samples.csv: column samples: 41 there, 40 by",
+            ":2: it contradicts the raw files: column samples: 41 there, 40 by",
         ),
         (
             edit(",-0.3,-1.2,", ",200.0,-1.2,"),
-            ":3: it contradicts samples.csv: column saved_ns: 200.0 there, -0.3 by",
+            ":3: it contradicts the raw files: column saved_ns: 200.0 there, -0.3 by",
         ),
         (
             edit(",graph,,-1.2,", ",graph,7.5,-1.2,"),
-            ":2: it contradicts samples.csv: column saved_ns: 7.5 there, nothing by",
+            ":2: it contradicts the raw files: column saved_ns: 7.5 there, nothing by",
         ),
         (
             edit(",true,", ",false,"),
-            ":2: it contradicts samples.csv: column correct: false there, true by",
+            ":2: it contradicts the raw files: column correct: false there, true by",
         ),
         (
             edit("p001,graph-pdl", "p009,graph-pdl"),
-            ":1: it contradicts samples.csv: it has no row of p001 graph-pdl, which",
+            ":1: it contradicts the raw files: it has no row of p001 graph-pdl, which",
         ),
         (
             format!("{}{}\n", good(), second.replace("p001", "p002")),
-            ":4: it contradicts samples.csv: it has a row of p002 graph-pdl, which samples.csv lacks",
+            ":4: it contradicts the raw files: it has a row of p002 graph-pdl, which the raw files lack",
         ),
         (format!("{}{second}\n", good()), ":4: the row of p001 graph-pdl is there twice"),
         (
             edit(",40,4210.5,", ",40,\u{1b}[31m,"),
-            ":2: it contradicts samples.csv: column period_ns: \\u{1b}[31m there",
+            ":2: it contradicts the raw files: column period_ns: \\u{1b}[31m there",
         ),
     ];
     for (text, expected) in table {
@@ -118,11 +118,11 @@ fn what_another_version_derives_is_out_of_date_and_nothing_else() {
     let table = [
         (
             good().replacen(",helps,", ",hurts,", 1),
-            "line 2, column verdict: hurts there, helps by the samples",
+            "line 2, column verdict: hurts there, helps by the raw files",
         ),
         (
             good().replacen(",4210.5,4210.5,4210.5,4210.5,", ",4210.5,4200.5,4210.5,4210.5,", 1),
-            "line 2, column period_lo_ns: 4200.5 there, 4210.5 by the samples",
+            "line 2, column period_lo_ns: 4200.5 there, 4210.5 by the raw files",
         ),
         (good().replace(",reason\n", ",why\n"), "it lacks reason"),
     ];
@@ -135,7 +135,7 @@ fn what_another_version_derives_is_out_of_date_and_nothing_else() {
 fn while_a_run_goes_on_its_summary_may_be_of_fewer_samples() {
     let fewer = good().replacen(",40,4210.5,", ",20,4110.5,", 1);
     let stale = found(fewer.as_bytes(), false).unwrap().stale.unwrap();
-    assert_eq!(stale, "line 2, column samples: 20 there, 40 by the samples");
+    assert_eq!(stale, "line 2, column samples: 20 there, 40 by the raw files");
     let first_only: String = good().lines().take(2).map(|line| format!("{line}\n")).collect();
     assert!(found(first_only.as_bytes(), false).unwrap().stale.unwrap().contains("no row of p001"));
     let other = good().replace("p001", "p007");
