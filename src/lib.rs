@@ -16,6 +16,7 @@ pub mod chain;
 pub mod check;
 pub mod cli;
 pub mod cmd;
+pub mod compare;
 pub mod conform;
 pub mod device;
 pub mod error;
