@@ -9,6 +9,7 @@ mod ledger;
 mod listing;
 mod options;
 mod order;
+mod page;
 mod race;
 mod report;
 mod text;
@@ -23,6 +24,7 @@ pub use listing::{
 };
 pub use options::{Options, Progress};
 pub use order::Order;
+pub use page::report_page;
 pub use race::{Race, RaceVerdict, Residence};
 pub use report::{EdgeAdvice, EdgeRow, Effect, KindRow, Origin, Report, SCHEMA};
 pub use text::{listing_table, report_table};

@@ -328,3 +328,26 @@ fn a_report_is_read_back_as_it_was_written() {
     let text = serde_json::to_string(&report).unwrap();
     assert_eq!(serde_json::from_str::<Report>(&text).unwrap(), report);
 }
+
+#[test]
+fn a_page_escapes_names_and_says_what_the_table_says() {
+    let listing = chain(&["a", "<b>", "c"], |_| synced());
+    let report = run(&listing, &mut Simulated::new(&[(1, 900.0)]));
+    let page = report_page(&report).unwrap();
+    assert!(page.contains("&lt;b&gt;") && !page.contains("<b>"), "{page}");
+    assert!(page.contains("make 1 edges programmatic"), "{page}");
+    assert!(!page.contains("http://") && !page.contains("https://"));
+}
+
+#[test]
+fn a_listing_says_why_edges_are_left_alone() {
+    let listing = chain(&["a", "memset", "b", "c"], |_| synced());
+    let table = listing_table(&listing);
+    for said in [
+        "4 nodes (3 kernel, 1 memset), 3 edges",
+        "left alone, edge 0: its secondary is a memset node",
+        "eligible",
+    ] {
+        assert!(table.contains(said), "{said}\n{table}");
+    }
+}

@@ -48,8 +48,7 @@ pub fn listing_table(listing: &Listing) -> String {
 
 /// The attribution: the answer first, then kinds, then the edges that differ from their kind.
 pub fn report_table(report: &Report) -> String {
-    let mut text = head(report);
-    text += &answer(report);
+    let mut text = head_and_answer(report);
     text += &kinds(report);
     text += &edges(report);
     text += &left_alone(&report.listing);
@@ -63,6 +62,11 @@ const LEGEND: &str = "\
 saved: (baseline − variant) ÷ edges flipped, median of paired rounds, µs a hop. alone: only this kind flipped; in all: it \
 beside all\nothers; in chosen: it beside the rest of the chosen set. verdicts are corrected by Holm over every effect of the \
 report.\n";
+
+/// What was measured, and what to do.
+pub(super) fn head_and_answer(report: &Report) -> String {
+    head(report) + &answer(report)
+}
 
 fn head(report: &Report) -> String {
     let listing = &report.listing;
@@ -230,18 +234,21 @@ fn code(listing: &Listing, from: u32, to: u32) -> (String, String) {
     (sync.into(), trigger.into())
 }
 
-fn saved(effect: Option<&Effect>) -> String {
+/// µs a hop, signed.
+pub(super) fn saved(effect: Option<&Effect>) -> String {
     or_absent(effect.and_then(|effect| effect.saved_ns), |ns| signed(ns / 1e3, 3))
 }
 
-fn interval(effect: &Effect) -> String {
+/// The same, of its interval.
+pub(super) fn interval(effect: &Effect) -> String {
     match (effect.saved_lo_ns, effect.saved_hi_ns) {
         (Some(lo), Some(hi)) => format_interval(lo, hi),
         _ => ABSENT.into(),
     }
 }
 
-fn loud(verdict: Verdict) -> String {
+/// A verdict, loud where it is bad.
+pub(super) fn loud(verdict: Verdict) -> String {
     match verdict {
         Verdict::Hurts => "HURTS".into(),
         Verdict::Wrong => "WRONG RESULT".into(),
