@@ -27,6 +27,14 @@ fn cannot(what: &str) -> impl Fn(cudarc::driver::DriverError) -> Error + '_ {
 }
 
 impl Graph {
+    /// A graph that exists, taken over: it is destroyed with this.
+    ///
+    /// # Safety
+    /// `graph` is live, and nothing else destroys it.
+    pub unsafe fn owned(graph: sys::CUgraph) -> Graph {
+        Graph(graph)
+    }
+
     /// A clone. The original is neither kept nor changed.
     ///
     /// # Safety

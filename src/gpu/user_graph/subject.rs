@@ -1,6 +1,7 @@
 //! A graph on a bench: its edges listed, flipped, verified, checked and attributed.
 
 use std::ffi::c_void;
+use std::mem::ManuallyDrop;
 use std::rc::Rc;
 
 use cudarc::driver::sys;
@@ -128,6 +129,29 @@ impl UserGraph {
         self.reference()?;
         let executable = self.variant(flips, dependency)?;
         self.bench.verify(&executable)
+    }
+
+    /// Makes edges of the caller's own graph depend as `to` says.
+    ///
+    /// # Safety
+    /// `graph` is a live graph.
+    ///
+    /// # Errors
+    /// It is not the graph that was attached, or was changed since; or the driver's.
+    pub unsafe fn apply(&self, graph: *mut c_void, flips: &Flips, to: Dependency) -> Result<()> {
+        // SAFETY: the caller's promise; it stays the caller's.
+        let graph = ManuallyDrop::new(unsafe { Graph::owned(graph.cast()) });
+        let nodes = graph.nodes()?;
+        // SAFETY: the caller's promise.
+        let edges = unsafe { edges_of(graph.raw(), &nodes) }?;
+        if nodes.len() != self.listing.nodes.len() || edges != self.edges {
+            return Err(Error::new(
+                Kind::Refused,
+                "change the graph",
+                "it has other nodes or edges than the one that was attached",
+            ));
+        }
+        graph.flip(&nodes, &edges, flips, to)
     }
 
     /// Checks one edge for races: see [`Race`].
