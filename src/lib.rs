@@ -11,6 +11,7 @@
 #![deny(unsafe_code)]
 
 pub mod analysis;
+pub mod attach;
 pub mod axes;
 pub mod chain;
 pub mod check;
@@ -21,6 +22,7 @@ pub mod conform;
 pub mod device;
 pub mod error;
 pub mod experiment;
+pub mod ffi;
 #[cfg(feature = "cuda")]
 pub mod gpu;
 pub mod inspect;
