@@ -11,17 +11,20 @@
 #![deny(unsafe_code)]
 
 pub mod analysis;
+pub mod attach;
 pub mod axes;
 pub mod cells;
 pub mod chain;
 pub mod check;
 pub mod cli;
 pub mod cmd;
+pub mod compare;
 pub mod conform;
 pub mod coordinates;
 pub mod device;
 pub mod error;
 pub mod experiment;
+pub mod ffi;
 #[cfg(feature = "cuda")]
 pub mod gpu;
 pub mod inspect;
@@ -31,6 +34,7 @@ pub mod measure;
 pub mod oracle;
 pub mod page;
 pub mod plot;
+pub mod profile;
 pub mod record;
 pub mod sim;
 pub mod stamps;

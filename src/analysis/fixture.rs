@@ -45,7 +45,7 @@ pub(crate) fn record(point: &str, arm: Arm, trigger: Option<Trigger>) -> PointRe
     }
 }
 
-fn facts() -> Facts {
+pub(crate) fn facts() -> Facts {
     Facts {
         backend: Backend::Gpu,
         name: "NVIDIA H200".into(),

@@ -7,6 +7,7 @@
 
 mod answer;
 mod best;
+mod bounds;
 mod cause;
 mod command;
 mod contamination;
@@ -29,6 +30,7 @@ use serde::Serialize;
 
 pub use answer::{Answer, obligation};
 pub use best::{Best, Next, Standing};
+pub use bounds::{Bounds, bounds, mismatch};
 pub use cause::{outlasts, placement};
 pub use command::{exact_command, repeat_command};
 pub use contamination::Contamination;
@@ -40,7 +42,12 @@ pub use reason::reason_words;
 pub use verdict::{LEVEL, judge, margin_ns};
 pub use warnings::Warning;
 
+pub(crate) use effect::Effect;
+pub(crate) use index::Index;
+pub(crate) use run::{Entry, Run as Indexed};
+
 use crate::chain::Arm;
+use crate::profile::Profile;
 use crate::record::{Manifest, PointRecord, SampleRow, SummaryRow};
 
 /// Everything that is derived from the raw records of a run.
@@ -62,9 +69,23 @@ pub struct Summary {
     pub warnings: Vec<Warning>,
     /// The answer in one line, for a pull request.
     pub paste: String,
+    /// Floor and ceiling by the calibration that lies beside the run; empty without one.
+    pub bounds: Vec<Bounds>,
 }
 
 impl Summary {
+    /// Adds the floor and ceiling that `profile` gives, or a warning that it gives none.
+    pub fn bound(&mut self, profile: &Profile, manifest: &Manifest) {
+        match mismatch(profile, manifest) {
+            None => self.bounds = bounds(profile, &self.rows, &manifest.plan.points),
+            Some(cause) => self.warnings.push(Warning {
+                code: "calibration".to_owned(),
+                cause: format!("the calibration beside the run says nothing of it: {cause}"),
+                cure: "calibrate the device that the run was measured on".to_owned(),
+            }),
+        }
+    }
+
     /// The row of a point and arm.
     pub fn row(&self, point: &str, arm: Arm) -> Option<&SummaryRow> {
         self.rows.iter().find(|row| row.arm == arm && row.point == point)
@@ -75,17 +96,27 @@ impl Summary {
 /// and arm the later holds); `samples` in any order. Linear in samples but for a sort of each
 /// series.
 pub fn summarise(manifest: &Manifest, points: &[PointRecord], samples: &[SampleRow]) -> Summary {
-    let run = run::Run::new(manifest, points, samples);
-    let floor = Floor::of(&run);
-    let mut rows = rows::rows(&run, &floor);
-    let contamination = contamination::contamination(&run, &rows);
+    summarise_indexed(&Indexed::new(manifest, points, &Index::new(&manifest.plan, samples)))
+}
+
+/// The same of a run whose samples were sorted into series before.
+pub(crate) fn summarise_indexed(run: &Indexed) -> Summary {
+    let floor = Floor::of(run);
+    let mut rows = rows::rows(run, &floor);
+    let contamination = contamination::contamination(run, &rows);
     contamination::mark(&mut rows, &contamination);
-    let answers = answer::answers(&run, &rows, &contamination);
-    let bests = best::bests(&run, &rows, &answers);
-    let crossovers = crossover::crossovers(&run, &answers);
-    let warnings = warnings::warnings(&run, &rows, &floor);
-    let paste = paste::paste(&run, &rows, &answers, &floor);
-    Summary { rows, floor, answers, contamination, bests, crossovers, warnings, paste }
+    let answers = answer::answers(run, &rows, &contamination);
+    Summary {
+        bests: best::bests(run, &rows, &answers),
+        crossovers: crossover::crossovers(run, &answers),
+        warnings: warnings::warnings(run, &rows, &floor),
+        paste: paste::paste(run, &rows, &answers, &floor),
+        bounds: Vec::new(),
+        rows,
+        floor,
+        answers,
+        contamination,
+    }
 }
 
 #[cfg(test)]

@@ -1,12 +1,17 @@
-//! The table of findings that `check` and `conform` share.
+//! The table of findings that commands share.
 
 use comfy_table::presets::{ASCII_MARKDOWN, NOTHING};
 use comfy_table::{CellAlignment, Table};
 
 use crate::cells::Cells;
 
+/// Rows under a header; the columns in `numbers` are aligned to the right.
+pub fn table(header: &[&str], rows: Vec<Vec<String>>, numbers: &[usize], markdown: bool) -> String {
+    draw(&Cells::new(header, rows, numbers), markdown)
+}
+
 /// The table as text; nothing where it has no rows.
-pub fn table(cells: &Cells, markdown: bool) -> String {
+pub fn draw(cells: &Cells, markdown: bool) -> String {
     if cells.rows.is_empty() {
         return String::new();
     }

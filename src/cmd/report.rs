@@ -9,7 +9,7 @@ use crate::{check, conform};
 
 /// Attaches, rebuilds and prints.
 pub fn report(args: &ReportArgs) -> Result<()> {
-    let (summary, run) = outputs::rebuild_with(&args.run, &attachments(args)?)?;
+    let (summary, run) = outputs::rebuild_beside(&args.run, &attachments(args)?)?;
     for note in &run.notes {
         terminal::note(format_args!("note: {note}"));
     }

@@ -57,7 +57,11 @@ fn render(summary: &Summary, run: &Run, markdown: bool) -> String {
     for (group, points) in &groups {
         let Some(rows) = rows_of.get(group) else { continue };
         let _ = writeln!(text, "{title}{}\n{}\n", head(run, &points[0].chain), work(rows, points));
-        let _ = writeln!(text, "{}\n", floor(summary, *group, rows));
+        let _ = writeln!(text, "{}", floor(summary, *group, rows));
+        for bounds in summary.bounds.iter().filter(|bounds| bounds.group == *group) {
+            let _ = writeln!(text, "{}", bounds.sentence());
+        }
+        text.push('\n');
         for submission in [Submission::Graph, Submission::Stream] {
             let answer =
                 summary.answers.iter().find(|a| a.group == *group && a.submission == submission);

@@ -26,6 +26,8 @@ struct GroupView {
     name: String,
     /// The best arm.
     best: Option<String>,
+    /// Floor and ceiling by the device profile.
+    bounds: Vec<String>,
     answers: Vec<AnswerView>,
 }
 
@@ -75,6 +77,12 @@ pub(super) fn view(summary: &Summary, run: &Run, groups: &[Group]) -> View {
             id: group.id,
             name: group_name(groups, group.id),
             best: best.map(|best| best.sentence.clone()),
+            bounds: summary
+                .bounds
+                .iter()
+                .filter(|bounds| bounds.group == group.id)
+                .map(|bounds| bounds.sentence())
+                .collect(),
             answers: answers.into_iter().map(answer).collect(),
         });
     }

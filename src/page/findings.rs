@@ -6,6 +6,7 @@ use toml::Value;
 use super::Inputs;
 use crate::cells::Cells;
 use crate::device::Facts;
+use crate::units::plain;
 use crate::{check, conform};
 
 /// Attached findings.
@@ -55,7 +56,11 @@ pub(super) fn view(inputs: &Inputs) -> View {
     View {
         conform: inputs.conform.map(|findings| conform_view(findings, facts)),
         check: inputs.check.map(|findings| check_view(findings, facts)),
-        calibration: inputs.calibration.map_or_else(Vec::new, sections),
+        // A profile is plain data: it has a table for certain.
+        calibration: inputs
+            .profile
+            .and_then(|profile| toml::Table::try_from(profile).ok())
+            .map_or_else(Vec::new, |table| sections(&table)),
     }
 }
 
@@ -122,7 +127,7 @@ fn check_view(findings: &check::Findings, facts: &Facts) -> Check {
     }
 }
 
-/// A profile as tables, whatever its keys are: what a newer one adds is shown too.
+/// A profile as tables, whatever its keys are.
 fn sections(profile: &toml::Table) -> Vec<Section> {
     let mut sections = Vec::new();
     section("", profile, &mut sections);
@@ -131,21 +136,42 @@ fn sections(profile: &toml::Table) -> Vec<Section> {
 
 fn section(name: &str, table: &toml::Table, sections: &mut Vec<Section>) {
     let inner = |key: &str| if name.is_empty() { key.to_owned() } else { format!("{name}.{key}") };
-    let plain = table.iter().filter(|(_, value)| rows_of(value).is_none() && !value.is_table());
-    let rows: Vec<Vec<String>> = plain.map(|(key, value)| vec![key.clone(), text(value)]).collect();
+    let row = |(key, value): (&String, &Value)| match (constant(value), value) {
+        (Some([value, interval, how]), _) => Some(vec![key.clone(), value, interval, how]),
+        (None, Value::Table(_)) => None,
+        (None, value) if rows_of(value).is_some() => None,
+        (None, value) => Some(vec![key.clone(), text(value), String::new(), String::new()]),
+    };
+    let rows: Vec<Vec<String>> = table.iter().filter_map(row).collect();
     if !rows.is_empty() {
-        sections.push(Section {
-            name: name.to_owned(),
-            cells: Cells::new(&["quantity", "value"], rows, &[1]),
-        });
+        let header = ["quantity", "value", "95 %", "how it is known"];
+        let cells = Cells::new(&header, rows, &[1, 2]);
+        sections.push(Section { name: name.to_owned(), cells });
     }
-    for (key, value) in table {
+    for (key, value) in table.iter().filter(|(_, value)| constant(value).is_none()) {
         match (value, rows_of(value)) {
             (Value::Table(table), _) => section(&inner(key), table, sections),
             (_, Some(rows)) => sections.push(Section { name: inner(key), cells: cells(&rows) }),
             _ => {}
         }
     }
+}
+
+/// Value, interval and origin of a table that is one number.
+fn constant(value: &Value) -> Option<[String; 3]> {
+    let table = value.as_table()?;
+    let number = |key: &str| {
+        let value = table.get(key)?;
+        value.as_float().or_else(|| value.as_integer().map(|number| number as f64))
+    };
+    let interval = number("lo").zip(number("hi"));
+    let assumed = table.get("assumed").and_then(Value::as_bool).unwrap_or(false);
+    let how = table.get("experiment").and_then(Value::as_str)?;
+    Some([
+        plain(number("value")?),
+        interval.map_or_else(String::new, |(lo, hi)| format!("{} to {}", plain(lo), plain(hi))),
+        if assumed { format!("assumed: {how}") } else { how.to_owned() },
+    ])
 }
 
 /// The tables of an array that holds nothing else.
@@ -163,7 +189,9 @@ fn cells(rows: &[&toml::Table]) -> Cells {
         }
     }
     let is_number = |key: &str| {
-        rows.iter().filter_map(|row| row.get(key)).all(|v| v.is_float() || v.is_integer())
+        rows.iter()
+            .filter_map(|row| row.get(key))
+            .all(|value| value.is_float() || value.is_integer() || constant(value).is_some())
     };
     let numbers: Vec<usize> = (0..header.len()).filter(|&at| is_number(header[at])).collect();
     let row = |row: &&toml::Table| {
@@ -173,10 +201,12 @@ fn cells(rows: &[&toml::Table]) -> Cells {
 }
 
 fn text(value: &Value) -> String {
-    match value {
-        Value::String(text) => text.clone(),
-        Value::Array(values) => values.iter().map(text).collect::<Vec<_>>().join(", "),
-        other => other.to_string(),
+    match (constant(value), value) {
+        (Some([value, interval, _]), _) if interval.is_empty() => value,
+        (Some([value, interval, _]), _) => format!("{value} ({interval})"),
+        (None, Value::String(text)) => text.clone(),
+        (None, Value::Array(values)) => values.iter().map(text).collect::<Vec<_>>().join(", "),
+        (None, other) => other.to_string(),
     }
 }
 
@@ -186,17 +216,26 @@ mod tests {
 
     #[test]
     fn any_profile_becomes_tables() {
-        let profile: toml::Table = "device = 'H200'\nstep_ns = 32\n[hop]\ngraph_ns = 1.5\n\
-                                    [[arm]]\nname = 'a'\nns = 1\n[[arm]]\nname = 'b'\nnew = [1, 2]"
+        let profile: toml::Table = "device = 'H200'\nstep_ns = 32\n\
+                                    [hop.gap_ns]\nvalue = 812.5\nlo = 810\nhi = 815\n\
+                                    experiment = 'hops'\n\
+                                    [hop.code_ns]\nvalue = 9\nexperiment = 'a guess'\n\
+                                    assumed = true\n\
+                                    [[arm]]\nname = 'a'\nns = 1\n\
+                                    [[arm]]\nname = 'b'\nnew = [1, 2]\n\
+                                    ns = { value = 2, lo = 1, hi = 3, experiment = 'x' }"
             .parse()
             .unwrap();
         let found = sections(&profile);
         let names: Vec<&str> = found.iter().map(|section| section.name.as_str()).collect();
         assert_eq!(names, ["", "arm", "hop"]);
-        assert_eq!(found[0].cells.rows, [["device", "H200"], ["step_ns", "32"]]);
+        assert_eq!(found[0].cells.rows, [["device", "H200", "", ""], ["step_ns", "32", "", ""]]);
         assert_eq!(found[1].cells.header, ["name", "ns", "new"]);
-        assert_eq!(found[1].cells.rows, [["a", "1", ""], ["b", "", "1, 2"]]);
+        assert_eq!(found[1].cells.rows, [["a", "1", ""], ["b", "2 (1 to 3)", "1, 2"]]);
         assert_eq!(found[1].cells.numbers, [1]);
-        assert_eq!(found[2].cells.rows, [["graph_ns", "1.5"]]);
+        assert_eq!(
+            found[2].cells.rows,
+            [["code_ns", "9", "", "assumed: a guess"], ["gap_ns", "812.5", "810 to 815", "hops"]]
+        );
     }
 }

@@ -27,7 +27,8 @@ use crate::chain::Chain;
 use crate::coordinates::short_names;
 use crate::device::Backend;
 use crate::error::{Error, Result};
-use crate::record::Run;
+use crate::profile::Profile;
+use crate::record::{CALIBRATION, CHECK, CONFORM, Run};
 use crate::{check, conform};
 
 /// Templates by name. The ending decides that what is put in is escaped.
@@ -58,8 +59,8 @@ pub struct Inputs<'a> {
     pub conform: Option<&'a conform::Findings>,
     /// What `pdl check` found, where it is attached to the run.
     pub check: Option<&'a check::Findings>,
-    /// The device profile of `pdl calibrate`, where it is attached to the run.
-    pub calibration: Option<&'a toml::Table>,
+    /// The device profile of `pdl calibrate`, where one lies beside the run.
+    pub profile: Option<&'a Profile>,
 }
 
 /// One group of the plan, as the page names it.
@@ -177,9 +178,9 @@ fn files(inputs: &Inputs) -> Vec<&'static str> {
     let mut files = vec!["manifest.json", "points.jsonl", "samples.csv", "summary.csv"];
     let others = [
         ("end.json", inputs.run.end.is_some()),
-        ("conform.json", inputs.conform.is_some()),
-        ("check.json", inputs.check.is_some()),
-        ("calibration.toml", inputs.calibration.is_some()),
+        (CONFORM, inputs.conform.is_some()),
+        (CHECK, inputs.check.is_some()),
+        (CALIBRATION, inputs.profile.is_some()),
     ];
     files.extend(others.into_iter().filter(|(_, there)| *there).map(|(name, _)| name));
     files

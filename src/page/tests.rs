@@ -7,6 +7,7 @@ use crate::analysis::fixture::Fixture;
 use crate::analysis::summarise;
 use crate::chain::{Arm, Trigger};
 use crate::device::Mismatch;
+use crate::profile::BUILT_IN;
 use crate::record::End;
 
 fn at(at: u32) -> Trigger {
@@ -35,12 +36,12 @@ fn with(
     run: &Run,
     conform: Option<&conform::Findings>,
     check: Option<&check::Findings>,
-    calibration: Option<&toml::Table>,
+    profile: Option<&Profile>,
 ) -> String {
     let summary = summarise(&run.manifest, &run.points, &run.samples);
     let svg = "<svg xmlns=\"http://www.w3.org/2000/svg\"></svg>".to_owned();
     let charts = [("gain-g0-fma-graph.svg".to_owned(), svg)];
-    let inputs = Inputs { summary: &summary, run, charts: &charts, conform, check, calibration };
+    let inputs = Inputs { summary: &summary, run, charts: &charts, conform, check, profile };
     render(&inputs).unwrap()
 }
 
@@ -166,9 +167,10 @@ fn what_is_attached_is_shown_and_told_apart_when_it_is_of_another_device() {
     assert!(broken.contains("A documented rule was violated."));
     assert!(broken.contains("B waits: not so in 2 of 300 repetitions"));
     assert!(broken.contains("Found on Other GPU; this run is of NVIDIA H200."));
-    let profile = "[hop]\ngraph_ns = 812.5".parse().unwrap();
-    let profiled = with(&here, None, None, Some(&profile));
-    assert!(profiled.contains("graph_ns") && profiled.contains("812.5"));
+    let profiled = with(&here, None, None, Some(&BUILT_IN));
+    assert!(
+        profiled.contains("hbm_bytes_per_ns") && profiled.contains("href=\"calibration.toml\"")
+    );
     assert!(!page(&here).contains("Device profile"));
 }
 

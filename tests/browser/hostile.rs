@@ -54,11 +54,11 @@ fn poison(run: &Path) {
             point["skipped"] = json!(format!("skipped {IMAGE}"));
         }
     });
-    fs::write(
-        run.join("calibration.toml"),
-        format!("name = '''{SCRIPT}'''\n[\"{}\"]\nx = 1\n[[arm]]\nname = '''{CLOSE}'''\n", "<b>"),
-    )
-    .unwrap();
+    let mut profile = pdl_lab::profile::BUILT_IN.clone();
+    profile.name = SCRIPT.into();
+    profile.provenance = CLOSE.into();
+    profile.block.tail_ns.experiment = IMAGE.into();
+    fs::write(run.join("calibration.toml"), profile.to_toml()).unwrap();
     fs::write(run.join("conform.json"), conform().to_string()).unwrap();
     fs::write(run.join("check.json"), check().to_string()).unwrap();
 }

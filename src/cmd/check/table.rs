@@ -1,6 +1,6 @@
 //! The findings as a person reads them.
 
-use super::super::findings::table;
+use super::super::findings::draw;
 use crate::check::{Findings, tables};
 
 /// Both tables and what follows from them.
@@ -20,10 +20,10 @@ pub fn render(findings: &Findings, markdown: bool) -> String {
         device.timer_step_ns,
     );
     if !findings.correct.is_empty() {
-        text += &table(&tables::correct(&findings.correct), markdown);
+        text += &draw(&tables::correct(&findings.correct), markdown);
         text += &(tables::remarks(&findings.correct).join("\n") + "\n\n");
     }
-    text += &table(&tables::mutants(&findings.mutants), markdown);
+    text += &draw(&tables::mutants(&findings.mutants), markdown);
     text + LEGEND
 }
 

@@ -2,20 +2,20 @@
 
 use std::fmt::Write;
 
-use super::super::findings::table;
+use super::super::findings::draw;
 use crate::conform::{Findings, Outcome, Verdict, tables};
 
 /// The rules, what is left open, and what could not be tested. `all_claims`: each claim of each
 /// rule too.
 pub fn render(findings: &Findings, markdown: bool, all_claims: bool) -> String {
     let mut text = title(findings, markdown);
-    text += &table(&tables::rules(findings), markdown);
+    text += &draw(&tables::rules(findings), markdown);
     if all_claims {
         for rule in &findings.rules {
-            text += &table(&tables::claims(rule), markdown);
+            text += &draw(&tables::claims(rule), markdown);
         }
     } else {
-        text += &table(&tables::left_open(findings), markdown);
+        text += &draw(&tables::left_open(findings), markdown);
     }
     text += &statements(findings, markdown);
     text += &untested(findings);

@@ -5,7 +5,6 @@ use std::fmt::Write;
 use super::super::findings::table;
 use super::findings::{Findings, Lane, Race};
 use crate::analysis::obligation;
-use crate::cells::Cells;
 use crate::units::{ABSENT, format_interval, or_absent, signed_us, us, us_number};
 
 /// One table a race, the answer above it.
@@ -85,8 +84,7 @@ fn lanes(race: &Race, markdown: bool) -> String {
     };
     let header =
         ["arm", "trigger", "µs/node", "predicted", "saved µs/hop", "behind", "rounds", "state"];
-    let rows = race.lanes.iter().map(row).collect();
-    table(&Cells::new(&header, rows, &[2, 3, 4, 5, 6]), markdown)
+    table(&header, race.lanes.iter().map(row).collect(), &[2, 3, 4, 5, 6], markdown)
 }
 
 fn cost(race: &Race) -> String {
