@@ -76,9 +76,9 @@ fn what_could_not_be_written_is_refused_before_anything_is_measured() {
 #[test]
 fn without_a_gpu_it_is_exit_3_and_nothing_is_left() {
     let dir = tempfile::tempdir().unwrap();
-    for out in [&["--out", "c.toml"][..], &[]] {
-        let mut command = pdl(dir.path(), ["calibrate", "--backend=gpu"]);
-        let said = run(command.args(out).env("CUDA_VISIBLE_DEVICES", ""));
+    for flags in [&["--backend=gpu", "--out", "c.toml"][..], &[], &["--dry-run"]] {
+        let mut command = pdl(dir.path(), ["calibrate"]);
+        let said = run(command.args(flags).env("CUDA_VISIBLE_DEVICES", ""));
         assert_eq!(said.code, Some(3), "{said:?}");
         assert!(said.stderr.contains("--backend sim"), "{said:?}");
     }
