@@ -11,15 +11,18 @@
 #![deny(unsafe_code)]
 
 pub mod analysis;
+pub mod attach;
 pub mod axes;
 pub mod chain;
 pub mod check;
 pub mod cli;
 pub mod cmd;
+pub mod compare;
 pub mod conform;
 pub mod device;
 pub mod error;
 pub mod experiment;
+pub mod ffi;
 #[cfg(feature = "cuda")]
 pub mod gpu;
 pub mod inspect;

@@ -12,7 +12,7 @@ mod contamination;
 mod crossover;
 mod effect;
 #[cfg(test)]
-mod fixture;
+pub(crate) mod fixture;
 mod floor;
 mod index;
 mod plateau;
@@ -34,6 +34,10 @@ pub use plateau::{Choice, Plateau};
 pub use proof::{proof_verdict, tolerance_ns};
 pub use verdict::{LEVEL, judge, margin_ns};
 pub use warnings::Warning;
+
+pub(crate) use effect::Effect;
+pub(crate) use index::Index;
+pub(crate) use run::{Entry, Run as Indexed};
 
 use crate::chain::Arm;
 use crate::profile::Profile;
@@ -81,13 +85,17 @@ impl Summary {
 /// and arm the later holds); `samples` in any order. Linear in samples but for a sort of each
 /// series.
 pub fn summarise(manifest: &Manifest, points: &[PointRecord], samples: &[SampleRow]) -> Summary {
-    let run = run::Run::new(manifest, points, samples);
-    let floor = Floor::of(&run);
-    let rows = rows::rows(&run, &floor);
-    let answers = answer::answers(&run, &rows);
-    let contamination = contamination::contamination(&run, &rows);
-    let crossovers = crossover::crossovers(&run, &answers);
-    let warnings = warnings::warnings(&run, &rows, &floor);
+    summarise_indexed(&Indexed::new(manifest, points, &Index::new(&manifest.plan, samples)))
+}
+
+/// The same of a run whose samples were sorted into series before.
+pub(crate) fn summarise_indexed(run: &Indexed) -> Summary {
+    let floor = Floor::of(run);
+    let rows = rows::rows(run, &floor);
+    let answers = answer::answers(run, &rows);
+    let contamination = contamination::contamination(run, &rows);
+    let crossovers = crossover::crossovers(run, &answers);
+    let warnings = warnings::warnings(run, &rows, &floor);
     let bounds = Vec::new();
     Summary { rows, floor, answers, contamination, crossovers, warnings, bounds }
 }

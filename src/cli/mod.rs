@@ -12,6 +12,7 @@ use crate::chain::Trigger;
 mod axes;
 mod calibrate;
 mod check;
+mod compare;
 mod conform;
 mod doctor;
 mod inspect;
@@ -23,6 +24,7 @@ mod tune;
 pub use axes::AxesArgs;
 pub use calibrate::CalibrateArgs;
 pub use check::CheckArgs;
+pub use compare::{CompareArgs, CompareFormat, FailOn};
 pub use conform::ConformArgs;
 pub use doctor::DoctorArgs;
 pub use inspect::InspectArgs;
@@ -60,6 +62,8 @@ pub enum Command {
     Timeline(Box<TimelineArgs>),
     /// Sync, trigger and global accesses in the machine code of a file, without a GPU
     Inspect(InspectArgs),
+    /// Is the second run slower than the first? Verdicts with reasons, exit codes for CI
+    Compare(Box<CompareArgs>),
     /// Rebuild every table and chart of a run from its raw samples, without a GPU
     Report(ReportArgs),
 }

@@ -2,6 +2,7 @@
 
 mod calibrate;
 mod check;
+mod compare;
 mod conform;
 mod device;
 mod doctor;
@@ -40,6 +41,7 @@ pub fn run(cli: Cli) -> Result<()> {
         Command::Conform(args) => conform::conform(&args),
         Command::Timeline(args) => timeline::timeline(&args),
         Command::Inspect(args) => inspect::inspect(&args),
+        Command::Compare(args) => compare::compare(&args),
         Command::Report(args) => report::report(&args),
     }
 }

@@ -11,14 +11,35 @@ use crate::error::{Error, Kind, Result};
 use crate::plot::{self, Chosen, Context};
 use crate::profile::Profile;
 use crate::record::{
-    Manifest, Run, Verdict, read_calibration, read_run, write_derived, write_summary,
+    Manifest, Run, Standing, Verdict, read_calibration, read_run, standing, write_derived,
+    write_summary,
 };
 
-/// Rebuilds summary.csv and the charts of the run in `path` from its raw files alone.
+/// Rebuilds summary.csv and the charts of the run in `path` from its raw files alone, whatever is
+/// there in their place.
 ///
 /// # Errors
 /// A run that cannot be read, or a disk that cannot be written.
 pub fn rebuild(path: &Path) -> Result<(Summary, Run)> {
+    let (summary, run) = derive(path)?;
+    write(path, &summary, &run, &Standing::default())?;
+    Ok((summary, run))
+}
+
+/// The same where a summary.csv may be there that this program did not just write: columns of
+/// somebody else are kept, and one that contradicts the samples is not replaced.
+///
+/// # Errors
+/// Those of [`rebuild`], and a contradiction, with its place.
+pub fn rebuild_beside(path: &Path) -> Result<(Summary, Run)> {
+    let (summary, mut run) = derive(path)?;
+    let standing = standing(path, &summary.rows, run.end.is_some())?;
+    write(path, &summary, &run, &standing)?;
+    run.notes.extend(standing.notes());
+    Ok((summary, run))
+}
+
+fn derive(path: &Path) -> Result<(Summary, Run)> {
     let mut run = read_run(path)?;
     let mut summary = summarise(&run.manifest, &run.points, &run.samples);
     match calibration(path) {
@@ -27,13 +48,16 @@ pub fn rebuild(path: &Path) -> Result<(Summary, Run)> {
         // The run is worth its tables without it.
         Err(error) => run.notes.push(error.to_string()),
     }
-    write_derived(path, "summary.csv", &write_summary(&summary.rows))?;
-    for (name, svg) in
-        plot::render_all(&summary.rows, &run.samples, &context(&run.manifest, &summary))
-    {
+    Ok((summary, run))
+}
+
+fn write(path: &Path, summary: &Summary, run: &Run, standing: &Standing) -> Result<()> {
+    write_derived(path, "summary.csv", &standing.write(&summary.rows))?;
+    let context = context(&run.manifest, summary);
+    for (name, svg) in plot::render_all(&summary.rows, &run.samples, &context) {
         write_derived(path, &format!("charts/{name}"), svg.as_bytes())?;
     }
-    Ok((summary, run))
+    Ok(())
 }
 
 /// The calibration that lies beside the run.

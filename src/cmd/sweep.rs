@@ -16,7 +16,7 @@ use crate::error::{Error, Kind, Result};
 use crate::experiment;
 use crate::measure::{self, Plan, Progress, Sink, measure_group};
 use crate::profile;
-use crate::record::{End, Manifest, PointRecord, Run, RunDir, SampleRow, schema_version};
+use crate::record::{End, Manifest, PointRecord, Run, RunDir, SampleRow, read_run, schema_version};
 
 /// What a finished sweep leaves; nothing after a dry run.
 #[derive(Clone, Debug, Default)]
@@ -44,7 +44,10 @@ pub fn sweep(args: &SweepArgs) -> Result<Finished> {
         terminal::note(format_args!("note: {note}"));
     }
     let device = opened.device.as_ref();
-    let plan = experiment::plan(&args.axes(), args.seed, args.stopping()?, device)?;
+    let plan = match &args.repeat {
+        Some(path) => again(path, args.seed)?,
+        None => experiment::plan(&args.axes(), args.seed, args.stopping()?, device)?,
+    };
     if args.dry_run {
         terminal::print(&table::dry_run(device.facts(), &plan))?;
         return Ok(Finished::default());
@@ -63,6 +66,19 @@ fn calibration(path: &Path) -> Result<String> {
     profile::read(path)?;
     std::fs::read_to_string(path)
         .map_err(|error| Error::failed(format!("read {}", path.display()), error))
+}
+
+/// The plan of the run in `path` under another seed, and the work that it calibrated.
+fn again(path: &Path, seed: u64) -> Result<Plan> {
+    let found = read_run(path)?;
+    let plan = Plan::from_record(&found.manifest.plan, seed)?;
+    if plan.points.is_empty() {
+        return Err(Error::failed(format!("repeat {}", path.display()), "it has no points"));
+    }
+    for chain in plan.points.iter().map(|point| &point.chain) {
+        chain.validate()?;
+    }
+    Ok(plan.with_work(&found.points))
 }
 
 /// Goes on with a run that was cut short, on the same device, with the plan that it has.

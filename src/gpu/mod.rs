@@ -18,11 +18,13 @@ mod nodes;
 mod nvml;
 mod prepared;
 pub mod range;
+pub mod replay;
 pub mod shim;
 mod skew;
 mod smallest;
 mod stamped;
 mod timed;
+pub mod user_graph;
 
-pub use driver::{Absence, Gpu, open};
+pub use driver::{Absence, Gpu, open, open_at};
 pub use host_cost::{HostCost, HostLoop};

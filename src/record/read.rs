@@ -24,6 +24,9 @@ pub(super) const CALIBRATION: &str = "calibration.toml";
 /// The largest file that is read as a whole, in bytes: a plan of 10⁵ points stays below.
 pub(super) const MAX_FILE_BYTES: u64 = 64 << 20;
 
+/// The most lines of points.jsonl that are read: ten thousand groups of a hundred arms.
+const MAX_POINTS: usize = 1_000_000;
+
 /// A run as it was recorded.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Run {
@@ -155,6 +158,10 @@ fn read_points(
         let record = record.map_err(|error| json_error(&path, number, &error))?;
         if !planned.contains(record.point.as_str()) {
             let cause = format!("'{}' is no point of the plan", shown(&record.point));
+            return Err(read_error(&path, number, cause));
+        }
+        if points.len() == MAX_POINTS {
+            let cause = format!("the file has more than {MAX_POINTS} points");
             return Err(read_error(&path, number, cause));
         }
         points.push(record);

@@ -78,6 +78,8 @@ impl RunDir {
         if run.end.is_some() {
             this.set_end_aside()?;
         }
+        // It tells of the part before, and would contradict what is added now.
+        let _ = fs::remove_file(path.join("summary.csv"));
         Ok((this, run))
     }
 

@@ -1,7 +1,9 @@
 //! The program as a user meets it: commands, files, exit codes, messages. Needs no GPU.
 
 mod bad_input;
+mod bad_runs;
 mod calibrate;
+mod compare;
 mod dry_run;
 mod environment;
 mod help;
