@@ -11,6 +11,7 @@
 #![deny(unsafe_code)]
 
 pub mod analysis;
+pub mod attach;
 pub mod axes;
 pub mod chain;
 pub mod check;
@@ -21,6 +22,7 @@ pub mod conform;
 pub mod device;
 pub mod error;
 pub mod experiment;
+pub mod ffi;
 #[cfg(feature = "cuda")]
 pub mod gpu;
 pub mod inspect;
@@ -29,6 +31,7 @@ pub mod machine_code;
 pub mod measure;
 pub mod oracle;
 pub mod plot;
+pub mod profile;
 pub mod record;
 pub mod sim;
 pub mod stamps;

@@ -10,6 +10,7 @@ use clap::{CommandFactory, Parser, Subcommand, ValueEnum};
 use crate::chain::Trigger;
 
 mod axes;
+mod calibrate;
 mod check;
 mod compare;
 mod conform;
@@ -21,6 +22,7 @@ mod timeline;
 mod tune;
 
 pub use axes::AxesArgs;
+pub use calibrate::CalibrateArgs;
 pub use check::CheckArgs;
 pub use compare::{CompareArgs, CompareFormat, FailOn};
 pub use conform::ConformArgs;
@@ -50,6 +52,8 @@ pub enum Command {
     Sweep(Box<SweepArgs>),
     /// The best arm and trigger without the whole sweep
     Tune(Box<TuneArgs>),
+    /// What this device costs where nothing is done, as a device profile
+    Calibrate(CalibrateArgs),
     /// Races: adversarial primaries, mutants, repeated replays
     Check(CheckArgs),
     /// Does this GPU and driver keep the documented semantics? A verdict per rule

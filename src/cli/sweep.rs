@@ -37,6 +37,9 @@ pub struct SweepArgs {
     /// Go on with a run that was killed
     #[arg(long, env = "PDL_RESUME")]
     pub resume: Option<PathBuf>,
+    /// Device profile of pdl calibrate: copied into the run, for floor and ceiling beside results
+    #[arg(long, env = "PDL_CALIBRATION", value_name = "FILE", conflicts_with = "resume")]
+    pub calibration: Option<PathBuf>,
     /// Measure the points of a run again, with the work it calibrated: what pdl compare needs
     #[arg(
         long,

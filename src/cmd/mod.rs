@@ -1,5 +1,6 @@
 //! One file a command. Only these and `main` print.
 
+mod calibrate;
 mod check;
 mod compare;
 mod conform;
@@ -35,6 +36,7 @@ pub fn run(cli: Cli) -> Result<()> {
         Command::Doctor(args) => doctor::doctor(&args),
         Command::Sweep(args) => sweep::sweep(&args).map(drop),
         Command::Tune(args) => tune::tune(&args),
+        Command::Calibrate(args) => calibrate::calibrate(&args),
         Command::Check(args) => check::check(&args),
         Command::Conform(args) => conform::conform(&args),
         Command::Timeline(args) => timeline::timeline(&args),

@@ -9,8 +9,10 @@ use crate::cli::Format;
 use crate::device::Backend;
 use crate::error::{Error, Kind, Result};
 use crate::plot::{self, Chosen, Context};
+use crate::profile::Profile;
 use crate::record::{
-    Manifest, Run, Standing, Verdict, read_run, standing, write_derived, write_summary,
+    Manifest, Run, Standing, Verdict, read_calibration, read_run, standing, write_derived,
+    write_summary,
 };
 
 /// Rebuilds summary.csv and the charts of the run in `path` from its raw files alone, whatever is
@@ -38,8 +40,14 @@ pub fn rebuild_beside(path: &Path) -> Result<(Summary, Run)> {
 }
 
 fn derive(path: &Path) -> Result<(Summary, Run)> {
-    let run = read_run(path)?;
-    let summary = summarise(&run.manifest, &run.points, &run.samples);
+    let mut run = read_run(path)?;
+    let mut summary = summarise(&run.manifest, &run.points, &run.samples);
+    match calibration(path) {
+        Ok(Some(profile)) => summary.bound(&profile, &run.manifest),
+        Ok(None) => {}
+        // The run is worth its tables without it.
+        Err(error) => run.notes.push(error.to_string()),
+    }
     Ok((summary, run))
 }
 
@@ -50,6 +58,14 @@ fn write(path: &Path, summary: &Summary, run: &Run, standing: &Standing) -> Resu
         write_derived(path, &format!("charts/{name}"), svg.as_bytes())?;
     }
     Ok(())
+}
+
+/// The calibration that lies beside the run.
+fn calibration(path: &Path) -> Result<Option<Profile>> {
+    let Some(text) = read_calibration(path)? else { return Ok(None) };
+    let file = path.join("calibration.toml");
+    let profile = text.parse::<Profile>();
+    profile.map(Some).map_err(|cause| Error::failed(format!("read {}", file.display()), cause))
 }
 
 /// What the charts need besides rows and samples.

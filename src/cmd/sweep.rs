@@ -15,6 +15,7 @@ use crate::device::{Backend, Device, Health};
 use crate::error::{Error, Kind, Result};
 use crate::experiment;
 use crate::measure::{self, Plan, Progress, Sink, measure_group};
+use crate::profile;
 use crate::record::{End, Manifest, PointRecord, Run, RunDir, SampleRow, read_run, schema_version};
 
 /// What a finished sweep leaves; nothing after a dry run.
@@ -37,6 +38,7 @@ pub fn sweep(args: &SweepArgs) -> Result<Finished> {
     if let Some(path) = &args.resume {
         return resume(args, path);
     }
+    let calibration = args.calibration.as_deref().map(calibration).transpose()?;
     let opened = device::open_for(args)?;
     if let Some(note) = &opened.note {
         terminal::note(format_args!("note: {note}"));
@@ -51,9 +53,19 @@ pub fn sweep(args: &SweepArgs) -> Result<Finished> {
         return Ok(Finished::default());
     }
     let mut run = RunDir::create(args.out.as_deref(), "sweep", Timestamp::now())?;
+    if let Some(text) = &calibration {
+        run.write_calibration(text)?;
+    }
     run.write_manifest(&manifest("sweep", device, &plan))?;
     let progress = plan.groups().iter().map(|_| Progress::Untouched).collect();
     measure(args, device, &plan, Recorder::new(run, progress))
+}
+
+/// The text of a device profile that can be read.
+fn calibration(path: &Path) -> Result<String> {
+    profile::read(path)?;
+    std::fs::read_to_string(path)
+        .map_err(|error| Error::failed(format!("read {}", path.display()), error))
 }
 
 /// The plan of the run in `path` under another seed, and the work that it calibrated.

@@ -8,6 +8,7 @@ mod derived;
 mod disk;
 mod header;
 mod lines;
+mod output;
 mod place;
 mod read;
 mod rounds;
@@ -24,8 +25,9 @@ use serde::{Deserialize, Serialize};
 
 pub use self::derived::write_derived;
 pub use self::disk::write_atomically;
+pub use self::output::Output;
 pub use self::place::directory;
-pub use self::read::{Run, read_run};
+pub use self::read::{Run, read_calibration, read_run};
 pub use self::run_dir::{RunDir, schema_version};
 pub use self::samples::Samples;
 pub use self::standing::{Standing, standing};

@@ -19,6 +19,7 @@ use crate::error::{Error, Result};
 pub(super) const MANIFEST: &str = "manifest.json";
 pub(super) const POINTS: &str = "points.jsonl";
 pub(super) const END: &str = "end.json";
+pub(super) const CALIBRATION: &str = "calibration.toml";
 
 /// The largest file that is read as a whole, in bytes: a plan of 10⁵ points stays below.
 pub(super) const MAX_FILE_BYTES: u64 = 64 << 20;
@@ -56,6 +57,19 @@ pub(super) struct Loaded {
 /// file, lies outside `dir`, or has a line that cannot be read (named with its column).
 pub fn read_run(dir: &Path) -> Result<Run> {
     Ok(load(dir)?.run)
+}
+
+/// The calibration that lies beside the run in `dir`, as text; `None` where there is none.
+///
+/// # Errors
+/// It is no regular file, lies outside `dir`, is too large, or is no text.
+pub fn read_calibration(dir: &Path) -> Result<Option<String>> {
+    if !exists(dir, CALIBRATION) {
+        return Ok(None);
+    }
+    let (path, file) = run_file(dir, CALIBRATION)?;
+    let text = String::from_utf8(read_bounded(&path, file)?);
+    text.map(Some).map_err(|_| Error::failed(format!("read {}", path.display()), "it is no text"))
 }
 
 pub(super) fn load(dir: &Path) -> Result<Loaded> {

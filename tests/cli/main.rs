@@ -2,6 +2,7 @@
 
 mod bad_input;
 mod bad_runs;
+mod calibrate;
 mod compare;
 mod dry_run;
 mod environment;
