@@ -1,0 +1,1 @@
+//! What was found by changing runs at random, kept.
