@@ -12,9 +12,9 @@ use crate::record::{Manifest, PlanPoint, PlanRecord, PointRecord, SampleRow};
 
 /// Nodes of the short and the long chain.
 pub(crate) const NODES: u32 = 51;
-pub(super) const LONG_NODES: u32 = 4 * NODES;
+pub(crate) const LONG_NODES: u32 = 4 * NODES;
 /// Period of the baseline, ns.
-pub(super) const BASELINE_NS: f64 = 6000.0;
+pub(crate) const BASELINE_NS: f64 = 6000.0;
 
 pub(crate) fn chain() -> Chain {
     Chain {
@@ -76,14 +76,14 @@ pub(crate) fn facts() -> Facts {
 
 /// A run of one group, its samples shuffled within each round.
 #[derive(Clone)]
-pub(super) struct Fixture {
+pub(crate) struct Fixture {
     pub manifest: Manifest,
     pub points: Vec<PointRecord>,
     pub samples: Vec<SampleRow>,
 }
 
 /// What is true of an arm: time it saves a hop against the baseline, ns.
-pub(super) type Truth<'t> = &'t dyn Fn(Arm, Option<Trigger>) -> f64;
+pub(crate) type Truth<'t> = &'t dyn Fn(Arm, Option<Trigger>) -> f64;
 
 impl Fixture {
     /// Graph arms at `triggers`, `rounds` rounds, durations exact but for a gaussian-like noise of

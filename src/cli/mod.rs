@@ -48,7 +48,7 @@ pub struct Cli {
 pub enum Command {
     /// What this machine can do, one live hop, and what stands in the way
     Doctor(DoctorArgs),
-    /// Trigger × arm sweep: run directory, table, charts
+    /// Trigger × arm sweep: run directory, table, charts, report.html
     Sweep(Box<SweepArgs>),
     /// The best arm and trigger without the whole sweep
     Tune(Box<TuneArgs>),
@@ -64,7 +64,7 @@ pub enum Command {
     Inspect(InspectArgs),
     /// Is the second run slower than the first? Verdicts with reasons, exit codes for CI
     Compare(Box<CompareArgs>),
-    /// Rebuild every table and chart of a run from its raw samples, without a GPU
+    /// Rebuild every table, chart and page of a run from its raw samples, without a GPU
     Report(ReportArgs),
 }
 

@@ -2,10 +2,12 @@
 
 mod calibrate;
 mod check;
+mod closing;
 mod compare;
 mod conform;
 mod device;
 mod doctor;
+mod dry_run;
 mod findings;
 mod inspect;
 mod junit;

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use jiff::Timestamp;
 
-use super::{device, outputs, table, terminal};
+use super::{device, dry_run, outputs, terminal};
 use crate::analysis::Summary;
 use crate::cli::{BackendChoice, SweepArgs, unread_variables};
 use crate::device::{Backend, Device, Health};
@@ -46,10 +46,13 @@ pub fn sweep(args: &SweepArgs) -> Result<Finished> {
     let device = opened.device.as_ref();
     let plan = match &args.repeat {
         Some(path) => again(path, args.seed)?,
-        None => experiment::plan(&args.axes(), args.seed, args.stopping()?, device)?,
+        None => {
+            let axes = args.axes().with_isolated();
+            experiment::plan(&axes, args.seed, args.stopping()?, device)?
+        }
     };
     if args.dry_run {
-        terminal::print(&table::dry_run(device.facts(), &plan))?;
+        terminal::print(&dry_run::dry_run(device.facts(), &plan))?;
         return Ok(Finished::default());
     }
     let mut run = RunDir::create(args.out.as_deref(), "sweep", Timestamp::now())?;

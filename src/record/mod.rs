@@ -1,8 +1,9 @@
 //! What a run leaves on disk: one type a file, and the only code that reads and writes them.
 //!
 //! A run directory holds `manifest.json`, `points.jsonl`, `samples.csv` (raw, append-only),
-//! `end.json`, and what is derived from them: `summary.csv` and `charts/*.svg`.
+//! `end.json`, and what is derived from them: `summary.csv`, `charts/*.svg` and `report.html`.
 
+mod attached;
 mod cell;
 mod derived;
 mod disk;
@@ -23,11 +24,12 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
+pub use self::attached::{CHECK, CONFORM, read_attached, read_findings};
 pub use self::derived::write_derived;
 pub use self::disk::write_atomically;
 pub use self::output::Output;
 pub use self::place::directory;
-pub use self::read::{Run, read_calibration, read_run};
+pub use self::read::{CALIBRATION, Run, read_calibration, read_run};
 pub use self::run_dir::{RunDir, schema_version};
 pub use self::samples::Samples;
 pub use self::standing::{Standing, standing};
@@ -303,4 +305,11 @@ pub struct SummaryRow {
     pub device: String,
     /// Reason codes, joined by `|`.
     pub reason: String,
+    /// Of a pipelined row: (pipelined ÷ isolated) ÷ the same of its baseline. Below 1, pipelining
+    /// flatters the arm.
+    pub contamination: Option<f64>,
+    /// Interval of the same, at least 95 %.
+    pub contamination_lo: Option<f64>,
+    /// Interval of the same, at least 95 %.
+    pub contamination_hi: Option<f64>,
 }
