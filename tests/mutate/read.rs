@@ -41,7 +41,7 @@ pub fn everything(changed: &Files, whole: &Files) -> bool {
             let _ = progress(&run, points);
         }
     }
-    match rebuild_beside(&dir) {
+    match rebuild_beside(&dir, &Vec::new()) {
         Ok((summary, run)) => {
             for format in
                 [Format::Table, Format::Markdown, Format::Csv, Format::Json, Format::Junit]
