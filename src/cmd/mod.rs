@@ -22,7 +22,7 @@ mod tune;
 pub mod unpaired;
 
 pub use device::{Opened, Without, open, open_for};
-pub use outputs::{rebuild, render};
+pub use outputs::{rebuild, rebuild_beside, render};
 pub use sweep::{Finished, sweep};
 pub use terminal::note;
 

@@ -54,8 +54,8 @@ fn equals_stay_and_what_is_slower_leaves() {
     for equal in 0..4 {
         assert!(standing.equals.contains(&equal), "{standing:?}");
     }
-    for (behind, period) in periods.iter().enumerate().skip(6) {
-        let Fate::Left { rounds, behind_ns } = field.fates()[behind] else {
+    for (behind, (&period, &fate)) in periods.iter().zip(field.fates()).enumerate().skip(6) {
+        let Fate::Left { rounds, behind_ns } = fate else {
             panic!("{behind} is still in: {standing:?}");
         };
         let truth = period - 4660.0;
