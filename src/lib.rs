@@ -13,6 +13,7 @@
 pub mod analysis;
 pub mod axes;
 pub mod chain;
+pub mod chain_file;
 pub mod check;
 pub mod cli;
 pub mod cmd;

@@ -111,7 +111,10 @@ pub fn unread_variables() -> Vec<String> {
 }
 
 fn parse_trigger(text: &str) -> std::result::Result<Trigger, String> {
-    text.trim().parse()
+    match text.trim().parse()? {
+        Trigger::Site(_) => Err("sites are of your own kernels: use pdl kernel FILE".into()),
+        trigger => Ok(trigger),
+    }
 }
 
 /// A flag without a value comes here as `true`, its variable as what it holds.
