@@ -11,6 +11,7 @@
 #![deny(unsafe_code)]
 
 pub mod analysis;
+pub mod attach;
 pub mod axes;
 pub mod chain;
 pub mod chain_file;

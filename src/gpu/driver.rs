@@ -59,11 +59,19 @@ pub struct Gpu {
 /// # Errors
 /// A driver or device that should work and does not: exit code 3.
 pub fn open() -> Result<std::result::Result<Gpu, Absence>> {
+    open_at(0)
+}
+
+/// The same for device `ordinal`: in a process that has chosen another.
+///
+/// # Errors
+/// As [`open`].
+pub fn open_at(ordinal: usize) -> Result<std::result::Result<Gpu, Absence>> {
     // SAFETY: only tries to load the driver; cudarc panics where it is missing.
     if !unsafe { sys::is_culib_present() } {
         return Ok(Err(Absence::None("no CUDA driver found (libcuda.so.1)".into())));
     }
-    let context = match CudaContext::new(0) {
+    let context = match CudaContext::new(ordinal) {
         Ok(context) => context,
         Err(DriverError(CUresult::CUDA_ERROR_NO_DEVICE | CUresult::CUDA_ERROR_INVALID_DEVICE)) => {
             return Ok(Err(Absence::None(no_device())));

@@ -14,7 +14,9 @@ mod memory;
 mod nodes;
 mod nvml;
 mod prepared;
+pub mod replay;
 pub mod shim;
+pub mod user_graph;
 
-pub use driver::{Absence, Gpu, open};
+pub use driver::{Absence, Gpu, open, open_at};
 pub use host_cost::{HostCost, HostLoop};

@@ -1,0 +1,158 @@
+//! A graph on a bench: its edges listed, flipped, verified, checked and attributed.
+
+use std::ffi::c_void;
+use std::rc::Rc;
+use std::time::Instant;
+
+use cudarc::driver::sys;
+
+use super::bench::{Bench, Comparison};
+use super::code::{Catalogue, Code};
+use super::graph::{Executable, Graph, edges_of, nodes_of};
+use super::memory::Memory;
+use super::read;
+use crate::attach::{self, Flips, Listing, Options, Order, Progress, Race, RawEdge, Report};
+use crate::chain::Dependency;
+use crate::error::{Error, Kind, Result};
+use crate::gpu::driver::Gpu;
+
+/// Called as the attribution goes on; `false` stops it.
+pub type Watch<'a> = &'a mut dyn FnMut(&Progress) -> bool;
+
+/// A graph that somebody else made.
+pub struct UserGraph {
+    pub(super) bench: Bench,
+    /// A clone: later changes to the original, and its end, do not reach it.
+    pub(super) graph: Graph,
+    pub(super) edges: Vec<RawEdge>,
+    pub(super) order: Order,
+    pub(super) listing: Listing,
+    referenced: bool,
+}
+
+/// What a graph is made of, without anything being run or cloned.
+///
+/// # Safety
+/// `graph` is a live `CUgraph` of the current context.
+///
+/// # Errors
+/// The driver's.
+pub unsafe fn list(graph: *mut c_void, code: &Code) -> Result<Listing> {
+    // SAFETY: the caller's promise.
+    unsafe { read_graph(graph.cast(), code) }.map(|(listing, _)| listing)
+}
+
+unsafe fn read_graph(graph: sys::CUgraph, code: &Code) -> Result<(Listing, Vec<RawEdge>)> {
+    // SAFETY: the caller's promise.
+    let nodes = unsafe { nodes_of(graph) }?;
+    // SAFETY: as above.
+    let edges = unsafe { edges_of(graph, &nodes) }?;
+    // SAFETY: as above.
+    let nodes = unsafe { read::describe(&nodes, &mut Catalogue::new(code)) }?;
+    Ok((Listing::new(nodes, &edges), edges))
+}
+
+impl UserGraph {
+    /// Clones and lists `graph` (`CUgraph`, the runtime's `cudaGraph_t`). Nothing is run.
+    ///
+    /// # Safety
+    /// `graph` is a live graph of the current context, whose kernels may be launched again and
+    /// again as long as this lives: modules stay loaded, memory stays allocated. Every region of
+    /// `memory` is live device memory.
+    ///
+    /// # Errors
+    /// Memory that cannot be compared, a graph that CUDA does not clone, or the driver's.
+    pub unsafe fn attach(
+        gpu: Rc<Gpu>,
+        graph: *mut c_void,
+        memory: Memory,
+        code: &Code,
+    ) -> Result<UserGraph> {
+        // SAFETY: the caller's promise.
+        let listing = unsafe { list(graph, code) }?;
+        if listing.nodes.is_empty() {
+            return Err(Error::usage("attach the graph", "it is empty"));
+        }
+        if let Some(reason) = listing.forbids_clone() {
+            return Err(Error::new(Kind::Refused, "attach the graph", reason)
+                .remedy("capture that part into a graph of its own"));
+        }
+        // SAFETY: the caller's promise.
+        let graph = unsafe { Graph::clone_of(graph.cast()) }?;
+        // The clone's own order of nodes and edges is what everything here counts in.
+        // SAFETY: the clone is live.
+        let (listing, edges) = unsafe { read_graph(graph.raw(), code) }?;
+        let order = Order::new(listing.nodes.len(), &edges);
+        let bench = Bench::new(gpu, memory)?;
+        Ok(UserGraph { bench, graph, edges, order, listing, referenced: false })
+    }
+
+    /// Nodes, edges, and what may be done with each edge.
+    pub fn listing(&self) -> &Listing {
+        &self.listing
+    }
+
+    /// The memory, the timing and the comparison.
+    pub fn bench(&mut self) -> &mut Bench {
+        &mut self.bench
+    }
+
+    /// The graph with some edges flipped, ready to be launched. Whether that is safe is not asked.
+    ///
+    /// # Errors
+    /// The driver's.
+    pub fn variant(&self, flips: &Flips, dependency: Dependency) -> Result<Executable> {
+        // SAFETY: our clone is live.
+        let clone = unsafe { Graph::clone_of(self.graph.raw()) }?;
+        let nodes = clone.nodes()?;
+        if nodes.len() != self.listing.nodes.len() {
+            return Err(Error::failed("clone the graph", "the clone has other nodes"));
+        }
+        // A clone lists its nodes in another order only in theory; the wrong edge would be flipped.
+        // SAFETY: the clone is live.
+        let edges = unsafe { edges_of(clone.raw(), &nodes) }?;
+        if edges != self.edges {
+            return Err(Error::failed("clone the graph", "the clone lists its edges differently"));
+        }
+        clone.flip(&nodes, &edges, flips, dependency)?;
+        clone.instantiate(&self.bench.gpu().stream)
+    }
+
+    /// Runs the graph with some edges flipped and compares its outputs with the original's.
+    ///
+    /// # Errors
+    /// The device's, or results of the original that cannot be compared.
+    pub fn verify(&mut self, flips: &Flips, dependency: Dependency) -> Result<Comparison> {
+        self.reference()?;
+        let executable = self.variant(flips, dependency)?;
+        self.bench.verify(&executable)
+    }
+
+    /// Checks one edge for races: see [`Race`].
+    ///
+    /// # Errors
+    /// The device's.
+    pub fn race(&mut self, edge: u32, options: &Options) -> Result<Race> {
+        self.reference()?;
+        super::race::check(self, edge, options)
+    }
+
+    /// Which edges are worth it.
+    ///
+    /// # Errors
+    /// The device's, results that cannot be compared, or an interruption.
+    pub fn attribute(&mut self, options: &Options, watch: Watch<'_>) -> Result<Report> {
+        let _ = (options, watch, Instant::now());
+        let _ = attach::SCHEMA;
+        todo!()
+    }
+
+    fn reference(&mut self) -> Result<()> {
+        if !self.referenced {
+            let original = self.variant(&Flips::none(), Dependency::Full)?;
+            self.bench.take_reference(&original)?;
+            self.referenced = true;
+        }
+        Ok(())
+    }
+}
