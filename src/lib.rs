@@ -18,6 +18,7 @@ pub mod chain_file;
 pub mod check;
 pub mod cli;
 pub mod cmd;
+pub mod compile;
 pub mod conform;
 pub mod device;
 pub mod error;
