@@ -445,6 +445,12 @@ int32_t pdl_graph_add_witness(void* graph, uint64_t* begin_ns, void** node);
 int32_t pdl_launch_consumer(void* stream, uint32_t kind, const uint32_t* input, uint32_t* output,
                             uint32_t count);
 
+/* Ranges that tools such as Nsight Systems show; without a tool they cost a few nanoseconds. */
+void pdl_range_push(const char* name);
+void pdl_range_pop(void);
+/* Whether this build has them: it was made with the NVTX headers. */
+int32_t pdl_ranges(void);
+
 #ifdef __cplusplus
 }
 #endif

@@ -280,6 +280,28 @@ pub trait Device {
     /// [`Kind::Unsupported`](crate::error::Kind::Unsupported) where this device cannot run the
     /// point; anything else stops the run.
     fn prepare<'a>(&'a self, chain: &Chain, arm: Arm) -> Result<Box<dyn Prepared + 'a>>;
+
+    /// Begins a range that profilers show (NVTX, for Nsight Systems); see [`range`].
+    fn begin_range(&self, _name: &str) {}
+
+    /// Ends the range that began last.
+    fn end_range(&self) {}
+}
+
+/// A range that ends when it is dropped.
+#[must_use]
+pub struct Range<'a>(&'a dyn Device);
+
+/// Begins a range called `name` that profilers show.
+pub fn range<'a>(device: &'a dyn Device, name: &str) -> Range<'a> {
+    device.begin_range(name);
+    Range(device)
+}
+
+impl Drop for Range<'_> {
+    fn drop(&mut self) {
+        self.0.end_range();
+    }
 }
 
 /// A chain that is ready to run in one arm.

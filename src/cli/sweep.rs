@@ -114,6 +114,9 @@ pub struct SweepArgs {
     /// Seconds of device time a group may take
     #[arg(long, env = "PDL_BUDGET_S", value_parser = parse_budget)]
     pub budget_s: Option<Duration>,
+    /// Seconds after which a sample that does not end is given up, and the device with it
+    #[arg(long, default_value_t = 60, env = "PDL_DEADLINE_S", value_parser = clap::value_parser!(u64).range(1..=86_400))]
+    pub deadline_s: u64,
     /// How to print the summary
     #[arg(long, value_enum, default_value_t, env = "PDL_FORMAT")]
     pub format: Format,

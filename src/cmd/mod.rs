@@ -9,6 +9,7 @@ mod inspect;
 mod junit;
 mod outputs;
 mod report;
+mod supervise;
 mod sweep;
 mod table;
 mod terminal;

@@ -15,15 +15,17 @@ use super::memory::{StreamBuffer, Workspace, raw};
 use super::nvml::Monitor;
 use super::prepared::GpuChain;
 use super::shim::{self, CudaError};
-use super::{calibrate, nodes};
+use super::{calibrate, nodes, range};
 use crate::chain::{Arm, Chain};
 use crate::device::{Backend, Device, Facts, Health, Prepared};
 use crate::error::{Error, Kind, Result};
 use crate::interrupt;
 use crate::machine_code::{self, Counts};
 
-/// Longest a sample may take before the device is given up.
-const HANG: Duration = Duration::from_secs(60);
+/// Longest a sample may take before the device is given up, unless the user says otherwise.
+const DEADLINE: Duration = Duration::from_secs(60);
+/// How long a sample may still take once the user asked to stop.
+const PATIENCE: Duration = Duration::from_secs(5);
 /// The stream buffer: at least four times L2, and large enough that a default chain of HBM bodies
 /// passes it less than twice.
 const STREAM_BUFFER_BYTES: u64 = 1 << 30;
@@ -52,6 +54,7 @@ pub struct Gpu {
     buffer: RefCell<Option<Rc<StreamBuffer>>>,
     pub(super) conditioner: Conditioner,
     code: OnceCell<HashMap<(u32, String), Counts>>,
+    deadline: Duration,
 }
 
 /// Opens device 0 of those that `CUDA_VISIBLE_DEVICES` shows. `Ok(Err(…))` where there is none.
@@ -156,6 +159,7 @@ impl Gpu {
             buffer: RefCell::default(),
             conditioner: Conditioner::default(),
             code: OnceCell::new(),
+            deadline: DEADLINE,
         };
         let instruments = calibrate::instruments(&gpu)?;
         gpu.facts.timer_step_ns = instruments.timer_step_ns;
@@ -172,6 +176,11 @@ impl Gpu {
     /// Measures without a gate from here on, for the reason given.
     pub fn without_gate(&mut self, reason: &str) {
         self.facts.no_gate.get_or_insert_with(|| reason.to_owned());
+    }
+
+    /// Gives the device up after a sample that takes longer than this.
+    pub fn set_deadline(&mut self, deadline: Duration) {
+        self.deadline = deadline;
     }
 
     /// Leaves the launch path as the sample before left it: the order of arms shows.
@@ -238,21 +247,31 @@ impl Gpu {
         code.get(&(binary_version, kernel.to_owned())).copied()
     }
 
-    /// Waits for an event without giving the thread up, and gives the device up when it hangs.
+    /// Waits for an event without giving the thread up, and gives the device up when it hangs or
+    /// when the user no longer wants to wait.
     pub(super) fn wait(&self, event: &CudaEvent, what: &str) -> Result<()> {
         let since = Instant::now();
+        let mut asked: Option<Instant> = None;
         loop {
             match event.try_is_complete() {
                 Ok(true) => return Ok(()),
                 Ok(false) => std::hint::spin_loop(),
                 Err(error) => return Err(fault(what, error)),
             }
-            if since.elapsed() > HANG {
-                return Err(Error::failed(
-                    what,
-                    format!("the device hangs for {} s", HANG.as_secs()),
-                )
-                .remedy("the rows measured so far are kept"));
+            if since.elapsed() > self.deadline {
+                let cause = format!("the device hangs for {} s", self.deadline.as_secs());
+                let error = Error::failed(what, cause)
+                    .remedy("the rows measured so far are kept; --deadline-s waits longer");
+                interrupt::give_up(&error);
+                return Err(error);
+            }
+            if interrupt::asked() {
+                let asked = *asked.get_or_insert_with(Instant::now);
+                if asked.elapsed() > PATIENCE {
+                    let error = Error::new(Kind::Interrupted, what, "interrupted");
+                    interrupt::give_up(&error);
+                    return Err(error);
+                }
             }
         }
     }
@@ -358,6 +377,14 @@ impl Device for Gpu {
         interrupt::check("prepare the chain")?;
         let chain = if arm == Arm::Sentinel { nodes::sentinel(chain) } else { *chain };
         Ok(Box::new(GpuChain::new(self, &chain, arm)?))
+    }
+
+    fn begin_range(&self, name: &str) {
+        range::push(name);
+    }
+
+    fn end_range(&self) {
+        range::pop();
     }
 }
 

@@ -14,6 +14,7 @@ mod memory;
 mod nodes;
 mod nvml;
 mod prepared;
+pub mod range;
 pub mod replay;
 pub mod shim;
 pub mod user_graph;

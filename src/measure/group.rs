@@ -12,7 +12,7 @@ use super::calibrate::{Calibrated, calibrate};
 use super::plan::{LONG_FACTOR, Plan};
 use super::resume::Begun;
 use crate::chain::{Arm, MAX_NODES, Mode};
-use crate::device::{Device, Flag, Health, Prepared, Proof, Verification};
+use crate::device::{Device, Flag, Health, Prepared, Proof, Verification, range};
 use crate::error::{Error, Kind, Result};
 use crate::interrupt;
 use crate::record::{PlanPoint, PointRecord, SampleRow};
@@ -47,6 +47,8 @@ impl Ending {
 struct Entry<'d> {
     point: Arc<str>,
     arm: Arm,
+    /// What profilers call its samples.
+    label: String,
     nodes: u32,
     short: Box<dyn Prepared + 'd>,
     long: Option<Box<dyn Prepared + 'd>>,
@@ -152,6 +154,8 @@ fn prepare<'d>(
     plan: &Plan,
     mut record: PointRecord,
 ) -> Result<(PointRecord, Option<Entry<'d>>)> {
+    let label = label(&record);
+    let _range = range(device, &format!("prepare {label}"));
     let named = |error: Error| error.at(&format!("{} {}", record.point, record.arm));
     let mut short = match device.prepare(&record.chain, record.arm) {
         Ok(prepared) => prepared,
@@ -184,6 +188,7 @@ fn prepare<'d>(
     let entry = Entry {
         point: record.point.as_str().into(),
         arm: record.arm,
+        label,
         nodes: record.chain.nodes,
         short,
         long,
@@ -192,8 +197,17 @@ fn prepare<'d>(
     Ok((record, Some(entry)))
 }
 
+/// Point, arm and trigger.
+fn label(record: &PointRecord) -> String {
+    match record.trigger {
+        Some(trigger) => format!("{} {} {trigger}", record.point, record.arm),
+        None => format!("{} {}", record.point, record.arm),
+    }
+}
+
 /// Runs samples and throws them away until clocks and lazy loading have settled.
 fn warm_up(device: &dyn Device, plan: &Plan, group: u32, entries: &mut [Entry]) -> Result<()> {
+    let _range = range(device, "warm up");
     let whole = plan.stopping.warm_up;
     let time = if group == 0 { whole } else { whole / 10 };
     let began = device.now();
@@ -280,7 +294,10 @@ impl Rounds<'_> {
             };
             interrupt::check("go on measuring")?;
             let named = |error: Error| error.at(&format!("{} {}", entry.point, entry.arm));
-            let sample = prepared.sample().map_err(named)?;
+            let sample = {
+                let _range = range(self.device, &entry.label);
+                prepared.sample().map_err(named)?
+            };
             let excluded = sample.flags.iter().any(|flag| flag.excludes());
             if !long {
                 entry.durations.push((!excluded).then_some(sample.duration_ns));
