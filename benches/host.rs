@@ -210,6 +210,7 @@ fn simulated(rows: usize) -> Result<Run> {
         facts: device.facts().clone(),
         health: device.health(),
         plan: plan.record(),
+        kernel: None,
     };
     let Memory { points, samples } = memory;
     Ok(Run { manifest, points, samples, end: None, notes: Vec::new() })

@@ -27,6 +27,7 @@ pub mod experiment;
 pub mod gpu;
 pub mod inspect;
 pub mod interrupt;
+pub mod kernel;
 pub mod machine_code;
 pub mod measure;
 pub mod oracle;

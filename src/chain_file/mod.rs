@@ -6,6 +6,7 @@
 
 mod expr;
 mod file;
+mod marks;
 mod nearest;
 mod npy;
 mod place;
@@ -21,6 +22,7 @@ use std::path::{Path, PathBuf};
 
 pub use expr::{Axes, evaluate};
 pub use file::{Buffer, ChainFile, Edge, Element, Node, NpyCheck, Sweep, Verify};
+pub use marks::{Mark, sites};
 pub use nearest::{nearest, suggestion};
 pub use npy::Array;
 pub use place::{line_and_column, within};

@@ -10,7 +10,7 @@ use jiff::Timestamp;
 
 use super::{device, outputs, table, terminal};
 use crate::analysis::Summary;
-use crate::cli::{BackendChoice, SweepArgs, unread_variables};
+use crate::cli::{BackendChoice, Format, SweepArgs, unread_variables};
 use crate::device::{Backend, Device, Health};
 use crate::error::{Error, Kind, Result};
 use crate::experiment;
@@ -48,9 +48,9 @@ pub fn sweep(args: &SweepArgs) -> Result<Finished> {
         return Ok(Finished::default());
     }
     let mut run = RunDir::create(args.out.as_deref(), "sweep", Timestamp::now())?;
-    run.write_manifest(&manifest(device, &plan))?;
-    let progress = plan.groups().iter().map(|_| Progress::Untouched).collect();
-    measure(args, device, &plan, Recorder::new(run, progress))
+    run.write_manifest(&manifest(device, &plan, "sweep"))?;
+    let recorder = Recorder::new(run, untouched(&plan));
+    measure(args.format, device, &plan, recorder)
 }
 
 /// Goes on with a run that was cut short, on the same device, with the plan that it has.
@@ -88,7 +88,7 @@ fn resume(args: &SweepArgs, path: &Path) -> Result<Finished> {
         other => other,
     });
     let recorder = Recorder::new(run, progress.collect());
-    measure(args, device, &plan, recorder)
+    measure(args.format, device, &plan, recorder)
 }
 
 /// Samples of two builds, or with and without the gate, do not mix in one arm.
@@ -106,8 +106,14 @@ fn same_program(path: &Path, manifest: &Manifest, device: &dyn Device) -> Result
     .remedy("start a new run, or resume with the build and flags that began it"))
 }
 
-fn measure(
-    args: &SweepArgs,
+/// Nothing is measured yet.
+pub(super) fn untouched(plan: &Plan) -> Vec<Progress> {
+    plan.groups().iter().map(|_| Progress::Untouched).collect()
+}
+
+/// Measures what is left, and prints the summary of the run.
+pub(super) fn measure(
+    format: Format,
     device: &dyn Device,
     plan: &Plan,
     recorder: Recorder,
@@ -124,20 +130,21 @@ fn measure(
         });
     }
     let (rebuilt, run) = summary?;
-    terminal::print(&outputs::render(&rebuilt, &run, args.format)?)?;
+    terminal::print(&outputs::render(&rebuilt, &run, format)?)?;
     terminal::note(path.display());
     outputs::demand_right_results(&rebuilt)?;
     Ok(Finished { path: Some(path), measured: Some((rebuilt, run)) })
 }
 
-fn manifest(device: &dyn Device, plan: &Plan) -> Manifest {
+/// The manifest of a run that begins now.
+pub(super) fn manifest(device: &dyn Device, plan: &Plan, what: &str) -> Manifest {
     let environment = std::env::vars_os()
         .map(|(name, value)| (text(name), text(value)))
         .filter(|(name, _)| name.starts_with("PDL_"))
         .collect();
     Manifest {
         schema: schema_version(),
-        what: "sweep".into(),
+        what: what.into(),
         version: env!("CARGO_PKG_VERSION").into(),
         revision: env!("PDL_REVISION").into(),
         started: now(),
@@ -147,6 +154,7 @@ fn manifest(device: &dyn Device, plan: &Plan) -> Manifest {
         facts: device.facts().clone(),
         health: device.health(),
         plan: plan.record(),
+        kernel: None,
     }
 }
 
@@ -171,7 +179,7 @@ fn now() -> String {
 }
 
 /// Writes what is measured as it comes, and shows how far it is.
-struct Recorder {
+pub(super) struct Recorder {
     run: RunDir,
     bar: ProgressBar,
     groups: usize,
@@ -182,7 +190,7 @@ struct Recorder {
 }
 
 impl Recorder {
-    fn new(run: RunDir, progress: Vec<Progress>) -> Recorder {
+    pub(super) fn new(run: RunDir, progress: Vec<Progress>) -> Recorder {
         let bar = ProgressBar::new(1000);
         if !std::io::stderr().is_terminal() {
             bar.set_draw_target(ProgressDrawTarget::hidden());
