@@ -108,7 +108,8 @@ impl Element {
 #[serde(deny_unknown_fields)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Node {
-    /// Name, or a template instance as C++ writes it: `gemv<128>`.
+    /// Name, or a template instance as C++ writes it: `gemv<128>`. `{M}` stands for the value of
+    /// the axis M.
     #[cfg_attr(test, schemars(with = "String"))]
     pub kernel: Spanned<String>,
     /// The source that has it; needed where several do, and for a template instance of several.
@@ -162,8 +163,8 @@ pub struct Verify {
     /// Buffers that are compared with a file.
     pub npy: Vec<NpyCheck>,
     /// A program and its arguments, run in this file's folder once for every chain that is
-    /// prepared. The written buffers lie as NAME.npy in the folder that PDL_BUFFERS names; the
-    /// axes are variables. Exit code 0 says that they are right.
+    /// prepared. The buffers lie as NAME.npy in the folder that PDL_BUFFERS names; the axes are
+    /// variables. Exit code 0 says that they are right.
     pub command: Vec<String>,
 }
 

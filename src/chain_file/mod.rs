@@ -79,10 +79,13 @@ pub fn read(path: &Path) -> Result<Loaded> {
 }
 
 impl Loaded {
-    /// The name of the chain: plain, for file names and code.
+    /// The name of the chain: what the file says, else its own, or its folder's where that is
+    /// `chain`.
     pub fn name(&self) -> String {
-        let stem = self.path.file_stem().map(|stem| stem.to_string_lossy().into_owned());
-        self.file.name.clone().or(stem).unwrap_or_else(|| "chain".into())
+        let text = |name: Option<&std::ffi::OsStr>| name.map(|n| n.to_string_lossy().into_owned());
+        let stem = text(self.path.file_stem()).filter(|stem| stem != "chain");
+        let folder = || text(self.folder.file_name());
+        self.file.name.clone().or(stem).or_else(folder).unwrap_or_else(|| "chain".into())
     }
 
     /// An error at a place of the file.

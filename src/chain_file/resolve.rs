@@ -70,7 +70,7 @@ impl ResolvedBuffer {
 /// One kernel of the chain.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ResolvedNode {
-    /// As the file names it.
+    /// As the file names it, axes in braces replaced by their values.
     pub kernel: String,
     /// Index of its source, where the file says.
     pub source: Option<usize>,
@@ -239,7 +239,7 @@ impl Loaded {
                 args.push(packed);
             }
         }
-        let kernel = node.kernel.get_ref().clone();
+        let kernel = with_axes(node.kernel.get_ref(), axes);
         let span = node.kernel.span();
         Ok(ResolvedNode {
             kernel,

@@ -13,6 +13,7 @@ mod check;
 mod conform;
 mod doctor;
 mod inspect;
+mod kernel;
 mod report;
 mod sweep;
 mod timeline;
@@ -21,6 +22,7 @@ pub use check::CheckArgs;
 pub use conform::ConformArgs;
 pub use doctor::DoctorArgs;
 pub use inspect::InspectArgs;
+pub use kernel::KernelArgs;
 pub use report::ReportArgs;
 pub use sweep::SweepArgs;
 pub use timeline::{LaneChoice, TimelineArgs};
@@ -50,6 +52,8 @@ pub enum Command {
     Timeline(Box<TimelineArgs>),
     /// Sync, trigger and global accesses in the machine code of a file, without a GPU
     Inspect(InspectArgs),
+    /// Sweep of your own kernels: a chain file, or a library with a launch hook
+    Kernel(Box<KernelArgs>),
     /// Rebuild every table and chart of a run from its raw samples, without a GPU
     Report(ReportArgs),
 }

@@ -7,6 +7,7 @@ mod doctor;
 mod findings;
 mod inspect;
 mod junit;
+mod kernel;
 mod outputs;
 mod report;
 mod supervise;
@@ -36,6 +37,7 @@ pub fn run(cli: Cli) -> Result<()> {
         Command::Conform(args) => conform::conform(&args),
         Command::Timeline(args) => timeline::timeline(&args),
         Command::Inspect(args) => inspect::inspect(&args),
+        Command::Kernel(args) => kernel::kernel(&args),
         Command::Report(args) => report::report(&args),
     }
 }

@@ -8,6 +8,7 @@ use crate::analysis::{Summary, summarise};
 use crate::cli::Format;
 use crate::device::Backend;
 use crate::error::{Error, Kind, Result};
+use crate::kernel::Policy;
 use crate::plot::{self, Chosen, Context};
 use crate::record::{Manifest, Run, Verdict, read_run, write_derived, write_summary};
 
@@ -23,6 +24,11 @@ pub fn rebuild(path: &Path) -> Result<(Summary, Run)> {
         plot::render_all(&summary.rows, &run.samples, &context(&run.manifest, &summary))
     {
         write_derived(path, &format!("charts/{name}"), svg.as_bytes())?;
+    }
+    if let Some(policy) = Policy::of(&run.manifest, &summary) {
+        let json = serde_json::to_vec_pretty(&policy)
+            .map_err(|error| Error::failed("write the policy as JSON", error))?;
+        write_derived(path, "policy.json", &json)?;
     }
     Ok((summary, run))
 }
@@ -40,9 +46,11 @@ fn context(manifest: &Manifest, summary: &Summary) -> Context {
         let trigger = Some(plateau.recommended.trigger);
         Some(Chosen { group: answer.group, arm: answer.arm, trigger })
     });
+    let unsafe_no_sync = manifest.kernel.as_ref().is_some_and(|kernel| kernel.unsafe_no_sync);
     Context {
         caption: format!(
-            "{}, driver {driver}, pdl {} revision {revision}",
+            "{}{}, driver {driver}, pdl {} revision {revision}",
+            if unsafe_no_sync { "UNSAFE, kernels without a sync: " } else { "" },
             facts.label(),
             manifest.version
         ),
@@ -59,8 +67,8 @@ fn context(manifest: &Manifest, summary: &Summary) -> Context {
 /// A summary that is no JSON: none.
 pub fn render(summary: &Summary, run: &Run, format: Format) -> Result<String> {
     Ok(match format {
-        Format::Table => table::summary(summary, run),
-        Format::Markdown => table::markdown(summary, run),
+        Format::Table => table::summary(summary, run) + &policy_text(summary, run),
+        Format::Markdown => table::markdown(summary, run) + &policy_text(summary, run),
         Format::Csv => String::from_utf8_lossy(&write_summary(&summary.rows)).into_owned(),
         Format::Json => {
             let document = serde_json::json!({ "manifest": run.manifest, "summary": summary });
@@ -70,6 +78,12 @@ pub fn render(summary: &Summary, run: &Run, format: Format) -> Result<String> {
         }
         Format::Junit => super::junit::render(summary, run)?,
     })
+}
+
+/// The policy of a run of the user's own kernels; nothing for another run.
+fn policy_text(summary: &Summary, run: &Run) -> String {
+    Policy::of(&run.manifest, summary)
+        .map_or_else(String::new, |policy| format!("\n{}", policy.text()))
 }
 
 /// A wrong result anywhere is exit code 4; a run in which every row was skipped is 1.

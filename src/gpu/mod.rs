@@ -17,7 +17,10 @@ mod prepared;
 pub mod range;
 pub mod replay;
 pub mod shim;
+mod timed;
+mod user_chain;
 pub mod user_graph;
 
 pub use driver::{Absence, Gpu, open, open_at};
 pub use host_cost::{HostCost, HostLoop};
+pub use user_chain::UserChains;

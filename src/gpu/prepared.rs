@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use cudarc::driver::{CudaGraph, CudaSlice};
 
-use super::driver::{Gpu, condition_fault, fault, launch_fault};
+use super::driver::{Gpu, fault, launch_fault};
 use super::graph;
 use super::memory::{StreamBuffer, VECTOR_BYTES, Workspace, address, memory_error, raw};
 use super::nodes;
@@ -15,8 +15,6 @@ use crate::error::{Error, Kind, Result};
 use crate::interrupt;
 use crate::stamps::{BlockStamps, Stamps};
 
-/// Part of the queue that a gated piece of a chain may fill: events and the check need room too.
-const QUEUE_SHARE: f64 = 0.85;
 /// Chains in one pipelined sample, where the queue holds them.
 const PIPELINED_CHAINS: u32 = 8;
 /// A chain of stamps that would need more than this is not stamped.
@@ -120,43 +118,7 @@ impl<'a> GpuChain<'a> {
 
     /// Nodes of each gated piece of a stream chain.
     fn piece(&self) -> u32 {
-        let room = (f64::from(self.gpu.facts().queue_depth) * QUEUE_SHARE) as u32;
-        match self.gpu.facts().no_gate {
-            None => room.max(1),
-            Some(_) => u32::MAX,
-        }
-    }
-
-    /// Times what `queue` puts on the stream: gate → event → work → event → drain. Nothing else
-    /// is queued while the gate is open.
-    fn timed(
-        &self,
-        flags: &mut Vec<Flag>,
-        queue: impl FnOnce() -> Result<()>,
-        after: impl FnOnce() -> Result<()>,
-    ) -> Result<f64> {
-        let gpu = self.gpu;
-        let what = "run the chain";
-        let gated = gpu.facts().no_gate.is_none();
-        gpu.conditioner.condition(&gpu.stream).map_err(condition_fault)?;
-        let closed = match gated {
-            true => Some(gpu.gate.close(raw(&gpu.stream)).map_err(|e| launch_fault(what, e))?),
-            false => None,
-        };
-        gpu.start.record(&gpu.stream).map_err(|error| fault(what, error))?;
-        queue()?;
-        gpu.end.record(&gpu.stream).map_err(|error| fault(what, error))?;
-        after()?;
-        gpu.done.record(&gpu.stream).map_err(|error| fault(what, error))?;
-        drop(closed);
-        gpu.wait(&gpu.done, what)?;
-        if gated {
-            flags.extend(gpu.gate.flags());
-        } else {
-            flags.push(Flag::NoGate);
-        }
-        let ms = gpu.start.elapsed_ms(&gpu.end).map_err(|error| fault(what, error))?;
-        Ok(f64::from(ms) * 1e6)
+        self.gpu.piece()
     }
 
     fn check(&self) -> Result<()> {
@@ -169,7 +131,7 @@ impl<'a> GpuChain<'a> {
         let launches = self.launches();
         let piece = self.piece();
         if self.graph.is_some() || launches <= piece {
-            return self.timed(flags, || self.run(), || self.check());
+            return self.gpu.timed(flags, || self.run(), || self.check());
         }
         flags.push(Flag::Split);
         let mut total = 0.0;
@@ -177,7 +139,7 @@ impl<'a> GpuChain<'a> {
             let to = launches.min(from + piece);
             let queue = || self.submit(from, to, 0, &self.kernel, false);
             let after = || if to == launches { self.check() } else { Ok(()) };
-            total += self.timed(flags, queue, after)?;
+            total += self.gpu.timed(flags, queue, after)?;
         }
         flags.dedup();
         Ok(total)
@@ -225,7 +187,7 @@ impl<'a> GpuChain<'a> {
             }
             Ok(())
         };
-        Ok(self.timed(flags, queue, || self.check())? / f64::from(chains))
+        Ok(self.gpu.timed(flags, queue, || self.check())? / f64::from(chains))
     }
 
     /// One stamped run: its duration and its stamps as stored.
@@ -241,7 +203,7 @@ impl<'a> GpuChain<'a> {
             None => self.submit(0, self.launches(), stamps, &kernel, false),
         };
         let mut flags = Vec::new();
-        let duration_ns = self.timed(&mut flags, queue, || self.check())?;
+        let duration_ns = self.gpu.timed(&mut flags, queue, || self.check())?;
         let read = self.gpu.stream.clone_dtoh(memory);
         let bytes = read.map_err(|error| fault("read the stamps", error))?;
         let mismatches = self.workspace.take_mismatches();

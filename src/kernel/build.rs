@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::path::PathBuf;
 
 use crate::chain::{Sites, Trigger};
-use crate::chain_file::{Axes, Edge, Loaded, Resolved, ResolvedNode, suggestion};
+use crate::chain_file::{Edge, Loaded, Resolved, ResolvedNode, suggestion};
 use crate::compile::{Cache, Compiled, Failure, Job, KernelCode, Nvcc, compile_all};
 use crate::error::{Error, Kind, Result};
 
@@ -92,13 +92,8 @@ impl Build {
         let mut of: Vec<((usize, Code), Vec<usize>)> = Vec::new();
         for (at, variant) in variants.iter().enumerate() {
             for &code in codes {
-                let places = (0..loaded.file.sources.len()).map(|source| {
-                    let job = job(loaded, &variant.axes, code, source, target);
-                    jobs.iter().position(|known| *known == job).unwrap_or_else(|| {
-                        jobs.push(job);
-                        jobs.len() - 1
-                    })
-                });
+                let places = (0..loaded.file.sources.len())
+                    .map(|source| add(&mut jobs, job(loaded, variant, code, source, target)));
                 of.push(((at, code), places.collect()));
             }
         }
@@ -163,7 +158,30 @@ impl Build {
     }
 }
 
-fn job(loaded: &Loaded, axes: &Axes, code: Code, source: usize, target: &Target) -> Job {
+/// Place of the job that makes what `job` does. Jobs that differ in template instances alone are
+/// one: the compiler is started once.
+fn add(jobs: &mut Vec<Job>, job: Job) -> usize {
+    let same = |known: &Job| {
+        (&known.source, &known.arch, &known.flags, &known.include)
+            == (&job.source, &job.arch, &job.flags, &job.include)
+    };
+    match jobs.iter().position(same) {
+        Some(at) => {
+            for instance in job.instances {
+                if !jobs[at].instances.contains(&instance) {
+                    jobs[at].instances.push(instance);
+                }
+            }
+            at
+        }
+        None => {
+            jobs.push(job);
+            jobs.len() - 1
+        }
+    }
+}
+
+fn job(loaded: &Loaded, variant: &Resolved, code: Code, source: usize, target: &Target) -> Job {
     let file = &loaded.file;
     let path: PathBuf = loaded.folder.join(file.sources[source].get_ref());
     let is_cu = path.extension().is_some_and(|extension| extension == "cu");
@@ -185,16 +203,13 @@ fn job(loaded: &Loaded, axes: &Axes, code: Code, source: usize, target: &Target)
     job.flags.extend(code.flags());
     for define in &file.defines {
         let name = define.get_ref();
-        job.flags.push(format!("-D{name}={}", axes.get(name).copied().unwrap_or_default()));
+        job.flags.push(format!("-D{name}={}", variant.axes.get(name).copied().unwrap_or_default()));
     }
     job.include = file.include.iter().map(|folder| loaded.folder.join(folder.get_ref())).collect();
     let only = file.sources.iter().filter(|s| s.get_ref().ends_with(".cu")).count() == 1;
-    for node in &file.nodes {
-        let name = node.kernel.get_ref();
-        let here = match &node.source {
-            Some(named) => named.get_ref() == file.sources[source].get_ref(),
-            None => only,
-        };
+    for node in &variant.nodes {
+        let name = &node.kernel;
+        let here = node.source.map_or(only, |named| named == source);
         let instance = name.contains('<') && name.ends_with('>');
         if instance && here && !job.instances.contains(name) {
             job.instances.push(name.clone());

@@ -2,10 +2,12 @@
 
 use std::process::Command;
 
+use half::{bf16, f16};
+
 use crate::chain_file::{Array, Axes, Element, Loaded};
 use crate::error::{Error, Kind, Result};
 
-/// The first copy of a buffer that the chain wrote, as it was after the stream arm.
+/// The first copy of a buffer, as the stream arm left it.
 #[derive(Clone, Copy, Debug)]
 pub struct Written<'a> {
     /// Name.
@@ -110,49 +112,16 @@ fn number(element: Element, bytes: &[u8]) -> f64 {
         Element::U32 => f64::from(u32::from_le_bytes(array(bytes))),
         Element::I64 => i64::from_le_bytes(array(bytes)) as f64,
         Element::U64 => u64::from_le_bytes(array(bytes)) as f64,
-        Element::F16 => half(u16::from_le_bytes(array(bytes)), 10),
-        Element::Bf16 => half(u16::from_le_bytes(array(bytes)), 7),
+        Element::F16 => f16::from_le_bytes(array(bytes)).to_f64(),
+        Element::Bf16 => bf16::from_le_bytes(array(bytes)).to_f64(),
         Element::F32 => f64::from(f32::from_le_bytes(array(bytes))),
         Element::F64 => f64::from_le_bytes(array(bytes)),
-    }
-}
-
-/// A 16-bit float with so many bits of mantissa.
-fn half(bits: u16, mantissa_bits: i32) -> f64 {
-    let exponent_bits = 15 - mantissa_bits;
-    let sign = if bits >> 15 == 1 { -1.0 } else { 1.0 };
-    let exponent = i32::from(bits >> mantissa_bits) & ((1 << exponent_bits) - 1);
-    let mantissa = f64::from(bits & ((1 << mantissa_bits) - 1)) / f64::from(1 << mantissa_bits);
-    let bias = (1 << (exponent_bits - 1)) - 1;
-    match exponent {
-        0 => sign * mantissa * 2f64.powi(1 - bias),
-        all if all == (1 << exponent_bits) - 1 && mantissa == 0.0 => sign * f64::INFINITY,
-        all if all == (1 << exponent_bits) - 1 => f64::NAN,
-        exponent => sign * (1.0 + mantissa) * 2f64.powi(exponent - bias),
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn sixteen_bits_are_read_as_the_numbers_they_are() {
-        for (bits, expected) in [
-            (0x3c00, 1.0),
-            (0xc000, -2.0),
-            (0x7bff, 65504.0),
-            (0x0001, 2f64.powi(-24)),
-            (0x7c00, f64::INFINITY),
-            (0x3555, 0.333251953125),
-        ] {
-            assert_eq!(half(bits, 10), expected, "{bits:#x}");
-        }
-        for (bits, expected) in [(0x3f80, 1.0), (0xc040, -3.0), (0xff80, f64::NEG_INFINITY)] {
-            assert_eq!(half(bits, 7), expected, "{bits:#x}");
-        }
-        assert!(half(0x7e00, 10).is_nan() && half(0x7fc0, 7).is_nan());
-    }
 
     #[test]
     fn only_what_is_beyond_both_tolerances_is_wrong() {

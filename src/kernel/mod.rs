@@ -4,6 +4,7 @@
 mod build;
 mod emit;
 mod external;
+mod fill;
 mod plan;
 mod policy;
 #[cfg(test)]
@@ -12,5 +13,6 @@ mod tests;
 pub use build::{Build, Code, NodeCode, Target};
 pub use emit::{header, patch};
 pub use external::{Written, check_outputs};
+pub use fill::bytes;
 pub use plan::{plan, record};
 pub use policy::{Decision, Policy, PolicyRow};
