@@ -1,6 +1,6 @@
 //! Opening the device: what is there, what it is, and what stands in the way.
 
-use std::cell::{Cell, OnceCell, RefCell};
+use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::rc::{Rc, Weak};
 use std::sync::Arc;
@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 use cudarc::driver::sys::{CUdevice_attribute as Attribute, CUevent_flags, CUresult};
 use cudarc::driver::{CudaContext, CudaEvent, CudaStream, DriverError, sys};
 
+use super::code::Code;
 use super::condition::{Conditioner, Failure};
 use super::gate::Gate;
 use super::memory::{StreamBuffer, Workspace, raw};
@@ -20,7 +21,6 @@ use crate::chain::{Arm, Chain};
 use crate::device::{Backend, Device, Facts, Health, Prepared};
 use crate::error::{Error, Kind, Result};
 use crate::interrupt;
-use crate::machine_code::{self, Counts};
 
 /// Longest a sample may take before the device is given up, unless the user says otherwise.
 const DEADLINE: Duration = Duration::from_secs(60);
@@ -53,7 +53,7 @@ pub struct Gpu {
     workspaces: RefCell<HashMap<String, Weak<Workspace>>>,
     buffer: RefCell<Option<Rc<StreamBuffer>>>,
     pub(super) conditioner: Conditioner,
-    code: OnceCell<HashMap<(u32, String), Counts>>,
+    pub(super) code: Code,
     deadline: Duration,
 }
 
@@ -136,6 +136,8 @@ fn driver_cuda() -> Result<u32> {
 impl Gpu {
     fn new(context: Arc<CudaContext>) -> Result<Gpu> {
         let fail = |error: DriverError| broken("open the GPU", error);
+        let (major, minor) = context.compute_capability().map_err(fail)?;
+        let code = Code::new((10 * major + minor) as u32);
         // SAFETY: one stream a chain. Tracking would put an event between primary and secondary.
         unsafe { context.disable_event_tracking() };
         let stream = context.new_stream().map_err(fail)?;
@@ -158,7 +160,7 @@ impl Gpu {
             workspaces: RefCell::default(),
             buffer: RefCell::default(),
             conditioner: Conditioner::default(),
-            code: OnceCell::new(),
+            code,
             deadline: DEADLINE,
         };
         let instruments = calibrate::instruments(&gpu)?;
@@ -235,16 +237,6 @@ impl Gpu {
         let workspace = Workspace::new(&self.stream, chain, buffer_words, self.spoiled.take())?;
         all.insert(key, Rc::downgrade(&workspace));
         Ok(workspace)
-    }
-
-    /// Syncs and triggers of a kernel in the running binary; `None` where it was compiled by the
-    /// driver from PTX.
-    pub(super) fn code(&self, binary_version: u32, kernel: &str) -> Option<Counts> {
-        let code = self.code.get_or_init(|| {
-            let binary = std::env::current_exe().and_then(std::fs::read);
-            binary.map(|bytes| machine_code::scan(&bytes)).unwrap_or_default()
-        });
-        code.get(&(binary_version, kernel.to_owned())).copied()
     }
 
     /// Waits for an event without giving the thread up, and gives the device up when it hangs or

@@ -4,6 +4,7 @@
 
 mod calibrate;
 pub mod check;
+mod code;
 mod condition;
 pub mod conform;
 mod driver;
