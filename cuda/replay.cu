@@ -12,10 +12,10 @@ constexpr uint32_t kThreads = 256;
 constexpr uint32_t kStandInBlocks = 8;
 
 // What a byte holds before the stand-in has put the primary's in place.
-__device__ __forceinline__ uint8_t stale(uint8_t before, uint8_t after, uint32_t poison) {
+__device__ __forceinline__ uint8_t stale(uint8_t before, uint8_t after, uint32_t kind) {
   if (before == after) return before;
-  if (poison == PDL_STALE_INVERTED) return static_cast<uint8_t>(~after);
-  if (poison == PDL_STALE_ONES) return 0xff;
+  if (kind == PDL_STALE_INVERTED) return static_cast<uint8_t>(~after);
+  if (kind == PDL_STALE_ONES) return 0xff;
   return before;
 }
 
@@ -57,10 +57,10 @@ __global__ void dirty(const uint8_t* a, const uint8_t* b, uint64_t bytes, uint32
   if (count != 0) atomicAdd(counts + blockIdx.x, count);
 }
 
-__global__ void stage(const pdl_piece* pieces, uint32_t poison) {
+__global__ void stage(const pdl_piece* pieces, uint32_t kind) {
   const pdl_piece piece = pieces[blockIdx.x];
   for (uint64_t i = threadIdx.x; i < piece.bytes; i += blockDim.x) {
-    piece.live[i] = stale(piece.before[i], piece.after[i], poison);
+    piece.live[i] = stale(piece.before[i], piece.after[i], kind);
   }
 }
 
@@ -75,6 +75,7 @@ __global__ void stand_in(pdl_stand_in_args args) {
     atomicMin(woke, static_cast<unsigned long long>(now_ns()));
   }
   __syncthreads();
+  const uint32_t kind = static_cast<uint32_t>(args.state->stale);
   unsigned long long early = 0;
   for (uint32_t p = blockIdx.x; p < args.count; p += gridDim.x) {
     const pdl_piece piece = args.pieces[p];
@@ -82,7 +83,7 @@ __global__ void stand_in(pdl_stand_in_args args) {
     for (uint64_t i = threadIdx.x; i < piece.bytes; i += blockDim.x) {
       const uint8_t before = piece.before[i];
       const uint8_t after = piece.after[i];
-      if (live[i] != stale(before, after, args.poison)) {
+      if (live[i] != stale(before, after, kind)) {
         ++early;
         atomicMin(reinterpret_cast<unsigned long long*>(&args.state->early_piece),
                   static_cast<unsigned long long>(p));
@@ -171,9 +172,9 @@ int32_t pdl_launch_dirty(void* stream, const void* a, const void* b, uint64_t by
                  static_cast<const uint8_t*>(a), static_cast<const uint8_t*>(b), bytes, counts);
 }
 
-int32_t pdl_launch_stage(void* stream, const pdl_piece* pieces, uint32_t count, uint32_t poison) {
+int32_t pdl_launch_stage(void* stream, const pdl_piece* pieces, uint32_t count, uint32_t stale) {
   if (count == 0) return cudaSuccess;
-  return enqueue(stream, count, kThreads, stage, pieces, poison);
+  return enqueue(stream, count, kThreads, stage, pieces, stale);
 }
 
 int32_t pdl_graph_add_stand_in(void* graph, const pdl_stand_in_args* args, void** node) {

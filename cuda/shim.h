@@ -405,12 +405,14 @@ typedef struct {
   uint64_t bytes;
 } pdl_piece;
 
-/* What a stand-in leaves; start with UINT64_MAX, 0, 0 and UINT64_MAX. */
+/* What a stand-in leaves; start with UINT64_MAX, 0, 0 and UINT64_MAX. `stale`, a pdl_stale, is what
+ * it expects to find. */
 typedef struct {
   uint64_t woke_ns;     /* the first block's wake, on the global timer */
   uint64_t end_ns;      /* the last block's end */
   uint64_t early_bytes; /* bytes of the pieces that someone wrote before the wake */
   uint64_t early_piece; /* lowest piece with one */
+  uint64_t stale;
 } pdl_stand_in_state;
 
 /* A stand-in for a primary: triggers, sleeps, and puts in place what the primary writes. */
@@ -418,8 +420,7 @@ typedef struct {
   const pdl_piece* pieces;
   pdl_stand_in_state* state;
   uint64_t sleep_ns;
-  uint32_t count;
-  uint32_t poison; /* pdl_stale */
+  uint64_t count;
 } pdl_stand_in_args;
 
 /* Kernels that read what their primary writes, to try the race check on. */
@@ -435,8 +436,8 @@ int32_t pdl_launch_compare(void* stream, const void* a, const void* b, uint64_t 
 /* Adds to counts[i] the bytes of chunk i that differ. */
 int32_t pdl_launch_dirty(void* stream, const void* a, const void* b, uint64_t bytes,
                          uint32_t* counts);
-/* Makes the live memory of `count` pieces what it is before the primary; `poison` is a pdl_stale. */
-int32_t pdl_launch_stage(void* stream, const pdl_piece* pieces, uint32_t count, uint32_t poison);
+/* Makes the live memory of `count` pieces what it is before the primary. */
+int32_t pdl_launch_stage(void* stream, const pdl_piece* pieces, uint32_t count, uint32_t stale);
 /* Adds a stand-in, without edges. */
 int32_t pdl_graph_add_stand_in(void* graph, const pdl_stand_in_args* args, void** node);
 /* Adds a kernel of one thread that writes when it began, without edges. */

@@ -23,6 +23,7 @@ pub mod conform;
 pub mod device;
 pub mod error;
 pub mod experiment;
+pub mod ffi;
 #[cfg(feature = "cuda")]
 pub mod gpu;
 pub mod inspect;

@@ -17,8 +17,9 @@ pub struct Effect {
     pub hops: u32,
     /// Rounds that both have.
     pub rounds: u32,
-    /// ns a hop; positive: the flipped edges save time.
-    pub saved_ns: f64,
+    /// ns a hop; positive: the flipped edges save time. `None` for wrong results and where there are
+    /// no rounds.
+    pub saved_ns: Option<f64>,
     /// Lower end of the 95 % interval; `None` when the rounds are too few.
     pub saved_lo_ns: Option<f64>,
     /// Upper end.
@@ -92,25 +93,33 @@ pub struct EdgeRow {
     pub race: Option<Race>,
 }
 
-/// The whole attribution.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Report {
-    /// [`SCHEMA`].
-    pub schema: String,
+/// What a report was made by and on.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Origin {
     /// Version and revision of this program.
     pub version: String,
     /// Product name of the device, marked where it is simulated.
     pub device: String,
     /// Driver, as NVML prints it.
     pub driver: String,
+    /// Why the gate could not be used; empty when it was.
+    pub no_gate: String,
+}
+
+/// The whole attribution.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Report {
+    /// [`SCHEMA`].
+    pub schema: String,
+    /// What made it, and on what.
+    #[serde(flatten)]
+    pub origin: Origin,
     /// How it was run.
     pub options: Options,
     /// The graph.
     pub listing: Listing,
     /// Median duration of the original graph, ns.
-    pub baseline_ns: f64,
-    /// Median duration with the chosen edges, ns.
-    pub chosen_ns: f64,
+    pub baseline_ns: Option<f64>,
     /// Noise floor, ns a graph launch: the far end of the A/A comparison's interval.
     pub floor_ns: Option<f64>,
     /// Every edge that may be flipped, against the original.
@@ -129,4 +138,16 @@ pub struct Report {
     pub stopped: String,
     /// Seconds it took.
     pub elapsed_s: f64,
+}
+
+/// A verdict as every file and table spells it.
+pub(super) fn verdict_name(verdict: Verdict) -> &'static str {
+    match verdict {
+        Verdict::Helps => "helps",
+        Verdict::Hurts => "hurts",
+        Verdict::Equivalent => "equivalent",
+        Verdict::Inconclusive => "inconclusive",
+        Verdict::Skipped => "skipped",
+        Verdict::Wrong => "wrong",
+    }
 }

@@ -59,9 +59,9 @@ pub unsafe fn launch_dirty(
 /// # Safety
 /// `pieces` is a device address of `count` pieces, and all that they name is live until the work on
 /// the stream is done.
-pub unsafe fn launch_stage(stream: RawStream, pieces: u64, count: u32, poison: u32) -> CudaResult {
+pub unsafe fn launch_stage(stream: RawStream, pieces: u64, count: u32, stale: u32) -> CudaResult {
     // SAFETY: the caller's promise.
-    check(unsafe { sys::pdl_launch_stage(stream, pieces as *const Piece, count, poison) })
+    check(unsafe { sys::pdl_launch_stage(stream, pieces as *const Piece, count, stale) })
 }
 
 /// Adds a stand-in to a graph.

@@ -53,11 +53,8 @@ pub struct Bench {
     regions: Vec<Region>,
     /// Of each output, what the original wrote.
     reference: Vec<CudaSlice<u8>>,
-    differences: CudaSlice<Difference>,
+    differences: Differences,
 }
-
-// SAFETY: two numbers; zero is a value of each.
-unsafe impl cudarc::driver::DeviceRepr for Difference {}
 
 impl Bench {
     /// A bench on `memory`. [`take_reference`](Self::take_reference) comes next.
@@ -74,9 +71,7 @@ impl Bench {
             let copy = unsafe { gpu.stream.alloc::<u8>(output.bytes as usize) };
             reference.push(copy.map_err(|error| memory_error(&what, output.bytes, error))?);
         }
-        // SAFETY: written before every use.
-        let differences = unsafe { gpu.stream.alloc::<Difference>(reference.len()) }
-            .map_err(|error| memory_error("counters", 16, error))?;
+        let differences = Differences::new(&gpu, reference.len())?;
         let bench = Bench { gpu, memory, regions, reference, differences };
         bench.gpu.stream.synchronize().map_err(|error| fault("allocate", error))?;
         Ok(bench)
@@ -266,33 +261,52 @@ impl Bench {
     }
 
     fn compare(&self) -> Result<Comparison> {
-        let stream = &self.gpu.stream;
-        let fail = |error: DriverError| fault("compare the outputs", error);
-        let clear = vec![Difference { bytes: 0, first: u64::MAX }; self.reference.len()];
-        let base = address(&self.differences, stream);
-        // SAFETY: as many counters as there are outputs, and the stream is drained.
+        self.differences.compare(&self.gpu, &self.memory.outputs, &self.reference)
+    }
+}
+
+/// Counters that comparisons on the device count into.
+pub(super) struct Differences(CudaSlice<Difference>);
+
+// SAFETY: two numbers; zero is a value of each.
+unsafe impl cudarc::driver::DeviceRepr for Difference {}
+
+impl Differences {
+    /// For so many regions.
+    pub fn new(gpu: &Gpu, regions: usize) -> Result<Differences> {
+        // SAFETY: written before every use.
+        let counters = unsafe { gpu.stream.alloc::<Difference>(regions.max(1)) };
+        counters.map(Differences).map_err(|error| memory_error("counters", 16, error))
+    }
+
+    /// Compares regions with copies of them. Waits for the stream.
+    pub fn compare(
+        &self,
+        gpu: &Gpu,
+        regions: &[Region],
+        copies: &[CudaSlice<u8>],
+    ) -> Result<Comparison> {
+        let what = "compare the memory";
+        let fail = |error: DriverError| fault(what, error);
+        let stream = &gpu.stream;
+        let clear = vec![Difference { bytes: 0, first: u64::MAX }; regions.len()];
+        let base = address(&self.0, stream);
+        // SAFETY: as many counters as there are regions, and nothing on the device uses them.
         unsafe { memcpy_htod_sync(base, &clear) }.map_err(fail)?;
-        for (index, (output, copy)) in self.memory.outputs.iter().zip(&self.reference).enumerate() {
+        for (index, (region, copy)) in regions.iter().zip(copies).enumerate() {
             let at = base + (index * size_of::<Difference>()) as u64;
-            // SAFETY: both hold that many bytes; the counters are this bench's.
-            unsafe {
-                replay::launch_compare(
-                    raw(stream),
-                    output.address,
-                    address(copy, stream),
-                    output.bytes,
-                    at,
-                )
-            }
-            .map_err(|error| launch_fault("compare the outputs", error))?;
+            let copy = address(copy, stream);
+            // SAFETY: both hold that many bytes; the counters are these.
+            unsafe { replay::launch_compare(raw(stream), region.address, copy, region.bytes, at) }
+                .map_err(|error| launch_fault(what, error))?;
         }
-        let found = stream.clone_dtoh(&self.differences).map_err(fail)?;
+        let found = stream.clone_dtoh(&self.0).map_err(fail)?;
         let mut all = Comparison::default();
-        for (output, difference) in self.memory.outputs.iter().zip(&found) {
-            all.bytes += output.bytes;
+        for (region, difference) in regions.iter().zip(&found) {
+            all.bytes += region.bytes;
             all.wrong_bytes += difference.bytes;
             if difference.bytes > 0 && all.first.is_none() {
-                all.first = Some((output.name.clone(), difference.first));
+                all.first = Some((region.name.clone(), difference.first));
             }
         }
         Ok(all)

@@ -45,8 +45,6 @@ pub(super) struct Wanted<'a> {
     pub name: &'a str,
     /// Binary version of the loaded function: 90 for sm_90.
     pub binary_version: Option<u32>,
-    /// Registers a thread of the loaded function.
-    pub registers: Option<u32>,
 }
 
 /// Counts of syncs and triggers of everything that was found.

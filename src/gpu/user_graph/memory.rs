@@ -43,42 +43,90 @@ pub struct Memory {
 }
 
 impl Memory {
-    /// Outputs and buffers, without doubles: a buffer that is an output is one region.
+    /// Outputs and buffers as disjoint regions: what overlaps is joined.
     pub fn regions(&self) -> Vec<Region> {
-        let mut all = self.outputs.clone();
-        for buffer in &self.buffers {
-            let known =
-                |region: &Region| region.address <= buffer.address && buffer.end() <= region.end();
-            if !all.iter().any(known) {
-                all.push(buffer.clone());
+        // Buffers first: of two that begin together the larger one gives the name.
+        let mut all: Vec<&Region> = self.buffers.iter().chain(&self.outputs).collect();
+        all.sort_by_key(|region| (region.address, std::cmp::Reverse(region.bytes)));
+        let mut joined: Vec<Region> = Vec::new();
+        for region in all {
+            match joined.last_mut() {
+                Some(last) if region.address < last.end() => {
+                    last.bytes = last.bytes.max(region.end() - last.address);
+                }
+                _ => joined.push(region.clone()),
             }
         }
-        all
+        joined
     }
 
     /// Refuses what cannot be compared.
     ///
     /// # Errors
-    /// No output; an empty region; regions that overlap in part.
+    /// No output, or an empty region.
     pub fn validate(&self) -> Result<()> {
         let what = "attach the graph";
         if self.outputs.is_empty() {
             return Err(Error::usage(what, "there is no output to compare")
                 .remedy("name at least one output: without it a wrong result would go unseen"));
         }
-        let all = self.regions();
-        if let Some(region) = all.iter().find(|region| region.bytes == 0 || region.address == 0) {
+        let all = || self.outputs.iter().chain(&self.buffers);
+        if let Some(region) = all().find(|region| region.bytes == 0 || region.address == 0) {
             return Err(Error::usage(what, format!("{} is empty", region.name)));
         }
-        let mut sorted: Vec<&Region> = all.iter().collect();
-        sorted.sort_by_key(|region| region.address);
-        for pair in sorted.windows(2) {
-            if pair[0].end() > pair[1].address {
-                let cause = format!("{} and {} overlap in part", pair[0].name, pair[1].name);
-                return Err(Error::usage(what, cause)
-                    .remedy("name the memory that both lie in as one region"));
+        match all().find(|region| region.address.checked_add(region.bytes).is_none()) {
+            Some(region) => {
+                Err(Error::usage(what, format!("{} reaches past the last address", region.name)))
             }
+            None => Ok(()),
         }
-        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn memory(outputs: &[(u64, u64)], buffers: &[(u64, u64)]) -> Memory {
+        let region = |kind: &str, all: &[(u64, u64)]| {
+            let named = all.iter().enumerate();
+            named.map(|(i, &(at, bytes))| Region::new(format!("{kind} {i}"), at, bytes)).collect()
+        };
+        Memory {
+            outputs: region("output", outputs),
+            buffers: region("buffer", buffers),
+            reset: None,
+        }
+    }
+
+    #[test]
+    fn regions_that_overlap_are_joined() {
+        // (outputs, buffers, regions)
+        type Places = &'static [(u64, u64)];
+        let cases: [(Places, Places, Places); 4] = [
+            (&[(100, 10)], &[(50, 100)], &[(50, 100)]),
+            (&[(100, 10)], &[(105, 10)], &[(100, 15)]),
+            (&[(100, 10), (110, 5)], &[], &[(100, 10), (110, 5)]),
+            (&[(100, 10)], &[(100, 10)], &[(100, 10)]),
+        ];
+        for (outputs, buffers, expected) in cases {
+            let found = memory(outputs, buffers).regions();
+            let places: Vec<_> = found.iter().map(|r| (r.address, r.bytes)).collect();
+            assert_eq!(places, expected, "{outputs:?} {buffers:?}");
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_compared_is_refused() {
+        for (outputs, buffers, cause) in [
+            (&[][..], &[(1, 1)][..], "no output"),
+            (&[(100, 0)], &[], "output 0 is empty"),
+            (&[(100, 4)], &[(0, 4)], "buffer 0 is empty"),
+            (&[(u64::MAX, 4)], &[], "past the last address"),
+        ] {
+            let error = memory(outputs, buffers).validate().unwrap_err();
+            assert!(error.to_string().contains(cause), "{error}");
+        }
+        memory(&[(100, 4)], &[]).validate().unwrap();
     }
 }

@@ -7,15 +7,20 @@
 
 mod bench;
 mod code;
+mod embed;
 mod graph;
 mod memory;
 mod race;
 mod read;
+mod records;
 mod resident;
+pub mod sample;
 mod subject;
+mod trial;
 
 pub use bench::{Bench, Comparison, Timed};
 pub use code::{Code, Image};
+pub use embed::{Embedded, list_embedded};
 pub use graph::{Executable, Graph};
 pub use memory::{Memory, Region, Reset};
 pub use subject::{UserGraph, Watch, list};

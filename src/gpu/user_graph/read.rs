@@ -82,7 +82,6 @@ unsafe fn kernel_of(
         kernel: params.kern as u64,
         name: &name,
         binary_version,
-        registers: ask(Attribute::CU_FUNC_ATTRIBUTE_NUM_REGS),
     };
     let code = match binary_version {
         Some(_) => catalogue.evidence(&wanted),

@@ -2,7 +2,6 @@
 
 use std::ffi::c_void;
 use std::rc::Rc;
-use std::time::Instant;
 
 use cudarc::driver::sys;
 
@@ -11,8 +10,10 @@ use super::code::{Catalogue, Code};
 use super::graph::{Executable, Graph, edges_of, nodes_of};
 use super::memory::Memory;
 use super::read;
-use crate::attach::{self, Flips, Listing, Options, Order, Progress, Race, RawEdge, Report};
+use super::records::Records;
+use crate::attach::{Flips, Listing, Options, Order, Origin, Progress, Race, RawEdge, Report};
 use crate::chain::Dependency;
+use crate::device::Device;
 use crate::error::{Error, Kind, Result};
 use crate::gpu::driver::Gpu;
 
@@ -27,6 +28,7 @@ pub struct UserGraph {
     pub(super) edges: Vec<RawEdge>,
     pub(super) order: Order,
     pub(super) listing: Listing,
+    pub(super) records: Option<Records>,
     referenced: bool,
 }
 
@@ -84,7 +86,7 @@ impl UserGraph {
         let (listing, edges) = unsafe { read_graph(graph.raw(), code) }?;
         let order = Order::new(listing.nodes.len(), &edges);
         let bench = Bench::new(gpu, memory)?;
-        Ok(UserGraph { bench, graph, edges, order, listing, referenced: false })
+        Ok(UserGraph { bench, graph, edges, order, listing, records: None, referenced: false })
     }
 
     /// Nodes, edges, and what may be done with each edge.
@@ -137,14 +139,25 @@ impl UserGraph {
         super::race::check(self, edge, options)
     }
 
-    /// Which edges are worth it.
+    /// Which edges are worth it: race checks first, then times.
     ///
     /// # Errors
     /// The device's, results that cannot be compared, or an interruption.
     pub fn attribute(&mut self, options: &Options, watch: Watch<'_>) -> Result<Report> {
-        let _ = (options, watch, Instant::now());
-        let _ = attach::SCHEMA;
-        todo!()
+        self.reference()?;
+        super::trial::attribute(self, options, watch)
+    }
+
+    /// What reports say of where they come from.
+    pub fn origin(&self) -> Origin {
+        let facts = self.bench.gpu().facts();
+        let revision = env!("PDL_REVISION");
+        Origin {
+            version: format!("{} {revision}", env!("CARGO_PKG_VERSION")).trim().to_owned(),
+            device: facts.label(),
+            driver: facts.driver.clone(),
+            no_gate: facts.no_gate.clone().unwrap_or_default(),
+        }
     }
 
     fn reference(&mut self) -> Result<()> {

@@ -1,8 +1,8 @@
-//! Which edges are worth it: each kind alone, each left out of all, then one coordinate after the
-//! other, then edge by edge.
+//! Variants of a graph, and what their samples say of one another.
 
 use std::collections::BTreeSet;
 
+use super::options::Progress;
 use crate::error::Result;
 
 /// Edges that a variant of the graph makes programmatic.
@@ -83,6 +83,19 @@ pub trait Trials {
     /// # Errors
     /// The device's, or an interruption.
     fn rounds(&mut self, variants: &[Flips], rounds: u32, seed: u64) -> Result<Rounds>;
+
+    /// Runs a variant a few times; bytes of the outputs that differ from the original's, the most
+    /// of any run.
+    ///
+    /// # Errors
+    /// The device's, or an interruption.
+    fn wrong_bytes(&mut self, variant: &Flips) -> Result<u64>;
+
+    /// Tells the caller how far the attribution is.
+    ///
+    /// # Errors
+    /// [`Kind::Interrupted`](crate::error::Kind::Interrupted) where the caller wants no more.
+    fn tell(&mut self, progress: &Progress) -> Result<()>;
 
     /// Seconds since the attribution began, on the device's clock.
     fn elapsed_s(&self) -> f64;
