@@ -132,6 +132,7 @@ fn proof(device: &UserChains, variant: usize, code: Code) -> Result<Proof> {
         syncs: kernels().map(|kernel| kernel.syncs.len() as u32).min(),
         triggers: Some(kernels().map(|kernel| kernel.triggers.len() as u32).sum()),
         edges: Vec::new(),
+        paths: None,
         registers: most(|r| r.registers),
         local_bytes: most(|r| r.local_bytes),
         blocks_per_sm: least(|r| r.blocks_per_sm),
