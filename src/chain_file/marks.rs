@@ -65,6 +65,17 @@ impl Loaded {
     }
 }
 
+impl Loaded {
+    /// Whether a source has stamps at begin and end, so that a stamped instance says something.
+    pub fn stamped(&self) -> bool {
+        let has = |text: &str| text.contains("PDL_STAMP(begin)") && text.contains("PDL_STAMP(end)");
+        self.file.sources.iter().any(|source| {
+            let text = std::fs::read(self.folder.join(source.get_ref()));
+            text.is_ok_and(|bytes| has(&String::from_utf8_lossy(&bytes)))
+        })
+    }
+}
+
 /// The sites of marks.
 pub fn sites(marks: &[Mark]) -> Sites {
     let bits = |trigger: bool| {

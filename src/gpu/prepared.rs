@@ -385,7 +385,7 @@ fn read(bytes: &[u8], grid_blocks: u32, duration_ns: f64) -> Stamps {
             body_cycles: stamp.body_cycles,
         }
     });
-    Stamps { grid_blocks, blocks: blocks.collect(), duration_ns }
+    Stamps { grid_blocks, blocks: blocks.collect(), duration_ns, ..Stamps::default() }
 }
 
 const _: () = assert!(size_of::<Stamp>() == 32 && VECTOR_BYTES == 16);

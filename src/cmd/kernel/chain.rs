@@ -58,6 +58,9 @@ fn compile(
     let nvcc = if needed { Some(Nvcc::find()?) } else { None };
     let mut codes = vec![Code::Off];
     codes.extend(triggers.iter().map(|&trigger| Code::at(trigger)));
+    if capability.is_some() && loaded.stamped() {
+        codes.extend(triggers.iter().map(|trigger| Code::Stamped(trigger.sites())));
+    }
     // Without a device any machine code of the target will do.
     let digits: String = arch.chars().filter(char::is_ascii_digit).collect();
     let number: u32 = digits.parse().unwrap_or(90);

@@ -5,6 +5,7 @@ mod launch;
 mod memory;
 mod module;
 mod prepared;
+mod stamping;
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -13,7 +14,7 @@ use std::time::Duration;
 
 use self::launch::{Config, Launch};
 use self::memory::Buffers;
-use self::module::Module;
+use self::module::{Function, Module};
 use self::prepared::UserChain;
 use super::driver::Gpu;
 use crate::chain::{Arm, Chain};
@@ -90,9 +91,20 @@ impl<'a> UserChains<'a> {
             function.prepare(&Config::of(node), &node.kernel)?;
             functions.push(function);
         }
-        let mut launches = Vec::new();
+        Ok(self.place(resolved, repeats, buffers, &|at| functions[at % functions.len()]))
+    }
+
+    /// Launches of every node of every repeat; `function` gives the kernel of the launch at a place.
+    fn place(
+        &self,
+        resolved: &Resolved,
+        repeats: u32,
+        buffers: &Buffers,
+        function: &dyn Fn(usize) -> Function,
+    ) -> Vec<Launch> {
+        let mut launches: Vec<Launch> = Vec::new();
         for repeat in 0..repeats {
-            for (node, &function) in resolved.nodes.iter().zip(&functions) {
+            for node in &resolved.nodes {
                 let args = node.args.iter().map(|arg| {
                     let mut bytes = arg.bytes.clone();
                     for &(at, buffer, offset) in &arg.addresses {
@@ -102,14 +114,14 @@ impl<'a> UserChains<'a> {
                     bytes
                 });
                 launches.push(Launch {
-                    function,
+                    function: function(launches.len()),
                     config: Config::of(node),
                     args: args.collect(),
                     name: node.kernel.clone(),
                 });
             }
         }
-        Ok(launches)
+        launches
     }
 
     /// The buffers that all arms of a chain share; what the stream arm leaves in them is known.

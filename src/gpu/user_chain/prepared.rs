@@ -8,6 +8,7 @@ use super::UserChains;
 use super::launch::{Config, Launch};
 use super::memory::Buffers;
 use super::module::Resources;
+use super::stamping::Stamping;
 use crate::chain::{Arm, Chain, Dependency, L2, Submission};
 use crate::chain_file::Edge;
 use crate::device::{Flag, Prepared, Proof, Sample, Verification};
@@ -20,12 +21,12 @@ use crate::stamps::Stamps;
 
 /// One arm of one chain.
 pub struct UserChain<'a> {
-    device: &'a UserChains<'a>,
-    chain: Chain,
-    arm: Arm,
+    pub(super) device: &'a UserChains<'a>,
+    pub(super) chain: Chain,
+    pub(super) arm: Arm,
     /// The code whose stream arm says what is right.
     judge: Code,
-    buffers: Rc<Buffers>,
+    pub(super) buffers: Rc<Buffers>,
     launches: Vec<Launch>,
     /// What the edge before each launch may become.
     edges: Vec<Edge>,
@@ -65,13 +66,17 @@ impl<'a> UserChain<'a> {
         Ok(ready)
     }
 
-    /// Queues launches [from, to); the first has a full dependency.
     fn submit(&self, from: usize, to: usize) -> Result<()> {
+        self.submit_of(&self.launches, from, to)
+    }
+
+    /// Queues launches [from, to); the first has a full dependency.
+    pub(super) fn submit_of(&self, launches: &[Launch], from: usize, to: usize) -> Result<()> {
         let programmatic = self.arm.dependency() == Dependency::Programmatic;
         for at in from..to {
             let behind = programmatic && at != from && self.edges[at] == Edge::Programmatic;
             // SAFETY: modules and buffers outlive the stream's work: it is drained by every caller.
-            unsafe { self.launches[at].queue(self.device.gpu.stream.cu_stream(), behind) }?;
+            unsafe { launches[at].queue(self.device.gpu.stream.cu_stream(), behind) }?;
         }
         Ok(())
     }
@@ -84,7 +89,7 @@ impl<'a> UserChain<'a> {
     }
 
     /// Compares, and makes the buffers what they were.
-    fn check(&self) -> Result<()> {
+    pub(super) fn check(&self) -> Result<()> {
         self.buffers.queue_comparison(self.judge)?;
         self.buffers.restore()
     }
@@ -177,7 +182,14 @@ impl Prepared for UserChain<'_> {
         Ok(Sample { duration_ns, flags, mismatches })
     }
 
-    fn stamps(&mut self, _repetitions: u32) -> Result<Option<Stamps>> {
-        Ok(None)
+    fn stamps(&mut self, repetitions: u32) -> Result<Option<Stamps>> {
+        let sites = match UserChains::code(&self.chain, self.arm)? {
+            Code::Sites(sites) => sites,
+            _ => return Ok(None),
+        };
+        match Stamping::new(self, Code::Stamped(sites))? {
+            Some(stamping) => stamping.run(self, repetitions),
+            None => Ok(None),
+        }
     }
 }
