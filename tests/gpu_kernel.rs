@@ -212,9 +212,11 @@ outputs = ["out"]
 fn a_file_with_tolerances_says_whether_the_kernels_are_right() {
     let Some((gpu, nvcc, _turn)) = gpu() else { return };
     let folder = tempfile::tempdir().unwrap();
-    let values = |add: u32| -> Vec<u8> { (0..4096_u32).flat_map(|i| (i + add).to_le_bytes()).collect() };
+    let values =
+        |add: u32| -> Vec<u8> { (0..4096_u32).flat_map(|i| (i + add).to_le_bytes()).collect() };
     for (add, right) in [(2, true), (3, false)] {
-        let bytes = pdl_lab::chain_file::Array::write(pdl_lab::chain_file::Element::U32, &values(add));
+        let bytes =
+            pdl_lab::chain_file::Array::write(pdl_lab::chain_file::Element::U32, &values(add));
         let chain = format!("{CHAIN}[verify]\nnpy = [{{ buffer = \"c\", file = \"c.npy\" }}]\n");
         let place = place(&gpu, &nvcc, &chain);
         std::fs::write(place.loaded.folder.join("c.npy"), bytes).unwrap();

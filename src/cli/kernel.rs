@@ -29,6 +29,9 @@ pub struct KernelArgs {
     /// Let kernels without a sync behind programmatic edges. Every output is marked UNSAFE
     #[arg(long, env = "PDL_UNSAFE_NO_SYNC", value_parser = parse_switch)]
     pub unsafe_no_sync: bool,
+    /// Leave out the race check of every edge
+    #[arg(long, env = "PDL_NO_CHECK", value_parser = parse_switch)]
+    pub no_check: bool,
     /// Write the policy as a C header
     #[arg(long, value_name = "HEADER", env = "PDL_EMIT_HEADER")]
     pub emit_header: Option<PathBuf>,

@@ -10,7 +10,9 @@ use crate::device::Backend;
 use crate::error::{Error, Kind, Result};
 use crate::kernel::Policy;
 use crate::plot::{self, Chosen, Context};
-use crate::record::{Manifest, Run, Verdict, read_run, write_derived, write_summary};
+use crate::record::{
+    KernelRun, KernelVariant, Manifest, Run, Verdict, read_run, write_derived, write_summary,
+};
 
 /// Rebuilds summary.csv and the charts of the run in `path` from its raw files alone.
 ///
@@ -56,9 +58,23 @@ fn context(manifest: &Manifest, summary: &Summary) -> Context {
         ),
         simulated: facts.backend == Backend::Sim,
         points: manifest.plan.points.clone(),
+        own: own_groups(manifest),
         floors_us,
         chosen: chosen.collect(),
     }
+}
+
+/// What the groups of the user's own kernels run.
+fn own_groups(manifest: &Manifest) -> BTreeMap<u32, String> {
+    let kernel = manifest.kernel.iter();
+    let variants =
+        kernel.flat_map(|kernel| (0..).zip(kernel.variants.iter()).map(move |v| (kernel, v)));
+    let text = |(kernel, (at, variant)): (&KernelRun, (u32, &KernelVariant))| {
+        let axes = variant.axes_text();
+        let axes = if axes.is_empty() { String::new() } else { format!(", {axes}") };
+        (at, format!("{}{axes}", kernel.name))
+    };
+    variants.map(text).collect()
 }
 
 /// The summary in the format that was asked for.

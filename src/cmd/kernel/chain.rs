@@ -9,10 +9,8 @@ use crate::chain::Trigger;
 use crate::chain_file::{Loaded, Mark, read, sites};
 use crate::cli::KernelArgs;
 use crate::compile::{Cache, Failure, Nvcc};
-use crate::device::{Device, Facts};
-#[cfg(not(feature = "cuda"))]
-use crate::error::Kind;
-use crate::error::{Error, Result};
+use crate::device::Device;
+use crate::error::{Error, Kind, Result};
 use crate::kernel::{self, Build, Code, Decision, Policy, Target};
 use crate::measure::Plan;
 use crate::record::{RunDir, write_atomically};
@@ -128,12 +126,63 @@ fn measure(
     triggers: Vec<Trigger>,
 ) -> Result<()> {
     use crate::gpu::UserChains;
-    let gpu = super::super::device::open_own(args.no_gate, args.deadline_s)?;
+    let gpu = std::rc::Rc::new(super::super::device::open_own(args.no_gate, args.deadline_s)?);
     let capability = gpu.facts().capability;
     let arch = arch(args, &loaded, capability);
     let ready = compile(args, loaded, marks, triggers, arch, Some(capability))?;
     let device = UserChains::new(&gpu, &ready.loaded, &ready.build);
-    record(args, &ready, &device)
+    let races = match args.no_check {
+        true => Vec::new(),
+        false => check_races(args, &ready, &gpu, &device)?,
+    };
+    record(args, &ready, &device, &races)
+}
+
+/// Checks every edge of every variant, with the code of each choice of syncs. A race ends it.
+#[cfg(feature = "cuda")]
+fn check_races(
+    args: &KernelArgs,
+    ready: &Ready,
+    gpu: &std::rc::Rc<crate::gpu::Gpu>,
+    device: &crate::gpu::UserChains,
+) -> Result<Vec<serde_json::Value>> {
+    use crate::attach::{Options, RaceVerdict};
+    let options = Options { seed: args.seed, ..Options::default() };
+    let mut triggers: Vec<Trigger> = Vec::new();
+    for &trigger in &ready.triggers {
+        if triggers.iter().all(|known| known.sites().syncs != trigger.sites().syncs) {
+            triggers.push(trigger);
+        }
+    }
+    let mut all = Vec::new();
+    let mut told: Vec<String> = Vec::new();
+    for (variant, resolved) in ready.build.variants.iter().enumerate() {
+        for &trigger in &triggers {
+            for found in device.races(gpu, variant, trigger, &options)? {
+                let edge = format!("{} → {}", found.primary, found.secondary);
+                let race = &found.race;
+                let early =
+                    matches!(race.verdict, RaceVerdict::ReadsEarly | RaceVerdict::WritesEarly);
+                let said =
+                    format!("{edge} at {trigger}: {} ({})", race.verdict.name(), race.reason);
+                if early && !args.unsafe_no_sync {
+                    return Err(Error::new(Kind::Wrong, "put it behind a programmatic edge", said)
+                        .remedy(
+                            "its sync does not stand before every read and write of what earlier \
+                             kernels use; --unsafe-no-sync measures it all the same",
+                        ));
+                }
+                if race.verdict != RaceVerdict::Clean && !told.contains(&said) {
+                    terminal::note(format_args!("race check: {said}"));
+                    told.push(said);
+                }
+                all.push(serde_json::json!({
+                    "axes": resolved.axes, "trigger": trigger, "found": found,
+                }));
+            }
+        }
+    }
+    Ok(all)
 }
 
 #[cfg(not(feature = "cuda"))]
@@ -144,22 +193,30 @@ fn measure(_: &KernelArgs, _: Loaded, _: Vec<Mark>, _: Vec<Trigger>) -> Result<(
 
 /// Measures, writes the run directory, prints the summary and the policy.
 #[cfg_attr(not(feature = "cuda"), allow(dead_code))]
-fn record(args: &KernelArgs, ready: &Ready, device: &dyn Device) -> Result<()> {
+fn record(
+    args: &KernelArgs,
+    ready: &Ready,
+    device: &dyn Device,
+    races: &[serde_json::Value],
+) -> Result<()> {
     let plan = plan(args, ready);
     let mut run = RunDir::create(args.out.as_deref(), "kernel", Timestamp::now())?;
     let mut manifest = sweep::manifest(device, &plan, "kernel");
     let kernel = kernel::record(&ready.loaded, &ready.build, &ready.compiler, args.unsafe_no_sync);
     manifest.kernel = Some(kernel);
     run.write_manifest(&manifest)?;
+    let text = serde_json::to_vec_pretty(races)
+        .map_err(|error| Error::failed("write the race check as JSON", error))?;
+    write_atomically(&run.path().join("races.json"), &text)?;
     let recorder = sweep::Recorder::new(run, sweep::untouched(&plan));
     let finished = sweep::measure(args.format, device, &plan, recorder)?;
     let Some((summary, run)) = finished.measured else { return Ok(()) };
     let Some(policy) = Policy::of(&run.manifest, &summary) else { return Ok(()) };
-    emit(args, ready, &policy, device.facts())
+    emit(args, ready, &policy)
 }
 
 #[cfg_attr(not(feature = "cuda"), allow(dead_code))]
-fn emit(args: &KernelArgs, ready: &Ready, policy: &Policy, _facts: &Facts) -> Result<()> {
+fn emit(args: &KernelArgs, ready: &Ready, policy: &Policy) -> Result<()> {
     if let Some(path) = &args.emit_header {
         write_atomically(path, kernel::header(policy).as_bytes())?;
         terminal::note(path.display());

@@ -10,6 +10,7 @@ use super::super::driver::{Gpu, fault, launch_fault};
 use super::super::memory::{address, memory_error, raw};
 use super::super::replay;
 use super::super::shim::Difference;
+use super::super::user_graph::Region;
 use crate::chain_file::{Loaded, Resolved, ResolvedBuffer};
 use crate::device::Verification;
 use crate::error::{Error, Kind, Result};
@@ -271,6 +272,16 @@ impl Buffers {
             }
         }
         Ok(all)
+    }
+
+    /// The compared buffers and the written ones, with all their copies.
+    pub fn regions(&self) -> (Vec<Region>, Vec<Region>) {
+        let region = |&at: &usize| {
+            let live = &self.live[at];
+            Region::new(&live.of.name, address(&live.memory, &self.stream), live.bytes())
+        };
+        let compared = self.compared.borrow().iter().map(region).collect();
+        (compared, self.written.borrow().iter().map(|(at, _)| region(at)).collect())
     }
 
     fn drain(&self, what: &str) -> Result<()> {

@@ -5,7 +5,10 @@ mod launch;
 mod memory;
 mod module;
 mod prepared;
+mod race;
 mod stamping;
+
+pub use self::race::EdgeRace;
 
 use std::cell::RefCell;
 use std::collections::HashMap;
