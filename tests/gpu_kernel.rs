@@ -268,8 +268,14 @@ edge = "full"
     assert!(began.elapsed().as_secs() < 60);
 }
 
+/// The program that was built with these tests, or that lies beside them in a pack.
 fn pdl(folder: &Path) -> assert_cmd::Command {
-    let mut command = assert_cmd::Command::cargo_bin("pdl").unwrap();
+    let exe = std::env::current_exe().unwrap();
+    let packed = exe.parent().and_then(Path::parent).map(|root| root.join("pdl"));
+    let mut command = match packed.filter(|path| path.is_file()) {
+        Some(path) => assert_cmd::Command::new(path),
+        None => assert_cmd::Command::cargo_bin("pdl").unwrap(),
+    };
     command.current_dir(folder);
     command
 }
