@@ -60,6 +60,11 @@ fn resume(args: &SweepArgs, path: &Path) -> Result<Finished> {
         terminal::note(format_args!("note: {note}"));
     }
     let manifest = &found.manifest;
+    if manifest.kernel.is_some() {
+        let cause = "it is of your own kernels, which may have changed since";
+        return Err(Error::usage(format!("resume {}", path.display()), cause)
+            .remedy("run pdl kernel again: it takes seconds"));
+    }
     let backend = match manifest.facts.backend {
         Backend::Gpu => BackendChoice::Gpu,
         Backend::Sim => BackendChoice::Sim,

@@ -9,7 +9,7 @@ use super::graph;
 use super::memory::{StreamBuffer, VECTOR_BYTES, Workspace, address, memory_error, raw};
 use super::nodes;
 use super::shim::{self, Kernel, KernelInfo, Stamp};
-use crate::chain::{Arm, Chain, Dependency, L2, Mode, Submission};
+use crate::chain::{Arm, BodyKind, Chain, Dependency, L2, Mode, Submission};
 use crate::device::{Device, Flag, Prepared, Proof, Sample, Verification};
 use crate::error::{Error, Kind, Result};
 use crate::interrupt;
@@ -35,6 +35,9 @@ pub struct GpuChain<'a> {
 impl<'a> GpuChain<'a> {
     pub(super) fn new(gpu: &'a Gpu, chain: &Chain, arm: Arm) -> Result<GpuChain<'a>> {
         let kernel = nodes::kernel(chain, arm, false);
+        if chain.body.kind == BodyKind::Kernel {
+            return Err(Error::failed("prepare the chain", "it is of the user's own kernels"));
+        }
         fits_device(gpu, chain)?;
         let info = load(gpu, chain, arm, &kernel)?;
         let buffer = gpu.buffer(chain)?;

@@ -2,6 +2,7 @@
 
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
+use std::rc::Rc;
 use std::sync::Arc;
 
 use cudarc::driver::{CudaSlice, CudaStream, DriverError};
@@ -25,6 +26,25 @@ struct Live {
     copies: u32,
     stride: u64,
     memory: CudaSlice<u8>,
+    /// What one copy holds when the chain begins.
+    fill: Rc<Vec<u8>>,
+}
+
+/// What buffers hold when a chain begins, each made once: large ones take a while.
+#[derive(Default)]
+pub struct Fills(RefCell<HashMap<String, Rc<Vec<u8>>>>);
+
+impl Fills {
+    fn of(&self, buffer: &ResolvedBuffer) -> Result<Rc<Vec<u8>>> {
+        // The number of copies is none of the content.
+        let key = format!("{:?}", ResolvedBuffer { copies: None, ..buffer.clone() });
+        if let Some(bytes) = self.0.borrow().get(&key) {
+            return Ok(bytes.clone());
+        }
+        let bytes = Rc::new(kernel::bytes(buffer)?);
+        self.0.borrow_mut().insert(key, bytes.clone());
+        Ok(bytes)
+    }
 }
 
 impl Live {
@@ -48,7 +68,7 @@ pub struct Buffers {
 
 impl Buffers {
     /// Allocates and fills them.
-    pub fn new(gpu: &Gpu, resolved: &Resolved, repeats: u32) -> Result<Buffers> {
+    pub fn new(gpu: &Gpu, resolved: &Resolved, repeats: u32, fills: &Fills) -> Result<Buffers> {
         let stream = gpu.stream.clone();
         let mut live = Vec::new();
         let (free, _) =
@@ -66,14 +86,14 @@ impl Buffers {
                     .remedy("make it smaller, or its copies fewer"));
             }
             let fail = |error: DriverError| memory_error(&what, bytes, error);
-            let one = kernel::bytes(of)?;
+            let fill = fills.of(of)?;
             let mut memory = stream.alloc_zeros::<u8>(bytes as usize).map_err(fail)?;
             for copy in 0..u64::from(copies) {
                 let from = (copy * stride) as usize;
-                let mut view = memory.slice_mut(from..from + one.len());
-                stream.memcpy_htod(&one, &mut view).map_err(fail)?;
+                let mut view = memory.slice_mut(from..from + fill.len());
+                stream.memcpy_htod(&fill[..], &mut view).map_err(fail)?;
             }
-            live.push(Live { of: of.clone(), copies, stride, memory });
+            live.push(Live { of: of.clone(), copies, stride, memory, fill });
         }
         // SAFETY: written before every use.
         let differences = unsafe { stream.alloc::<Difference>(live.len().max(1)) }
@@ -150,16 +170,16 @@ impl Buffers {
     fn find_written(&self, loaded: &Loaded) -> Result<()> {
         let mut written = Vec::new();
         for (at, live) in self.live.iter().enumerate() {
-            let one = kernel::bytes(&live.of)?;
+            let one = &live.fill[..];
             let now =
                 self.stream.clone_dtoh(&live.memory).map_err(|e| fault("read a buffer", e))?;
-            let same = now.chunks(live.stride as usize).all(|copy| copy[..one.len()] == one);
+            let same = now.chunks(live.stride as usize).all(|copy| copy[..one.len()] == *one);
             if same {
                 continue;
             }
             let mut initial = vec![0; now.len()];
             for copy in initial.chunks_mut(live.stride as usize) {
-                copy[..one.len()].copy_from_slice(&one);
+                copy[..one.len()].copy_from_slice(one);
             }
             let fail =
                 |error| memory_error(&format!("what {} held", live.of.name), live.bytes(), error);

@@ -16,7 +16,7 @@ use std::rc::{Rc, Weak};
 use std::time::Duration;
 
 use self::launch::{Config, Launch};
-use self::memory::Buffers;
+use self::memory::{Buffers, Fills};
 use self::module::{Function, Module};
 use self::prepared::UserChain;
 use super::driver::Gpu;
@@ -34,13 +34,14 @@ pub struct UserChains<'a> {
     build: &'a Build,
     modules: RefCell<HashMap<usize, Rc<Module>>>,
     buffers: RefCell<HashMap<(usize, u32), Weak<Buffers>>>,
+    fills: Fills,
 }
 
 impl<'a> UserChains<'a> {
     /// The chains of `loaded`, compiled as `build`, on `gpu`.
     pub fn new(gpu: &'a Gpu, loaded: &'a Loaded, build: &'a Build) -> UserChains<'a> {
         let (modules, buffers) = (RefCell::default(), RefCell::default());
-        UserChains { gpu, loaded, build, modules, buffers }
+        UserChains { gpu, loaded, build, modules, buffers, fills: Fills::default() }
     }
 
     /// The variant that a chain is of, and its repeats.
@@ -133,7 +134,8 @@ impl<'a> UserChains<'a> {
         if let Some(buffers) = self.buffers.borrow().get(&key).and_then(Weak::upgrade) {
             return Ok(buffers);
         }
-        let buffers = Rc::new(Buffers::new(self.gpu, &self.build.variants[variant], repeats)?);
+        let buffers =
+            Rc::new(Buffers::new(self.gpu, &self.build.variants[variant], repeats, &self.fills)?);
         self.learn(variant, Code::Off, repeats, &buffers)?;
         self.buffers.borrow_mut().insert(key, Rc::downgrade(&buffers));
         Ok(buffers)
