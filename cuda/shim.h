@@ -382,6 +382,12 @@ int32_t pdl_graph_connect(void* graph, void* from, void* to, uint32_t from_port)
  * their data. */
 int32_t pdl_graph_edges_without_data(void* graph);
 
+/* Ranges that tools such as Nsight Systems show; without a tool they cost a few nanoseconds. */
+void pdl_range_push(const char* name);
+void pdl_range_pop(void);
+/* Whether this build has them: it was made with the NVTX headers. */
+int32_t pdl_ranges(void);
+
 /* ---- Graphs made elsewhere: comparing memory, and a stand-in for a primary ---- */
 
 /* Memory is searched for changes in chunks of so many bytes. */
@@ -445,12 +451,6 @@ int32_t pdl_graph_add_witness(void* graph, uint64_t* begin_ns, void** node);
 /* output[i] = input[i] + 1; `kind` is a pdl_consumer. */
 int32_t pdl_launch_consumer(void* stream, uint32_t kind, const uint32_t* input, uint32_t* output,
                             uint32_t count);
-
-/* Ranges that tools such as Nsight Systems show; without a tool they cost a few nanoseconds. */
-void pdl_range_push(const char* name);
-void pdl_range_pop(void);
-/* Whether this build has them: it was made with the NVTX headers. */
-int32_t pdl_ranges(void);
 
 #ifdef __cplusplus
 }

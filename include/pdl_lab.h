@@ -92,12 +92,20 @@ int32_t pdl_lab_race(pdl_lab_graph* graph, uint32_t edge, const char* options, c
 int32_t pdl_lab_run(pdl_lab_graph* graph, const char* options, pdl_lab_progress progress, void* user,
                     char** json);
 
+/* Makes `edges` of the caller's own graph depend as `dependency` says ("programmatic" or
+ * "launch-completion"; null: programmatic). It must be the graph that was attached, unchanged.
+ * Executables made from it before stay as they are: instantiate it again. */
+int32_t pdl_lab_apply(pdl_lab_graph* attached, void* graph, const uint32_t* edges,
+                      uint64_t edge_count, const char* dependency);
+
 /* The default options as JSON. */
 int32_t pdl_lab_options(char** json);
 /* A listing or a report, as JSON, as a table for people. Needs no GPU. */
 int32_t pdl_lab_table(const char* json, char** text);
 /* A report as a page that needs no network. Needs no GPU. */
 int32_t pdl_lab_page(const char* json, char** html);
+/* The lines to change where the graph is captured. Needs no GPU. */
+int32_t pdl_lab_patch(const char* json, char** text);
 
 #ifdef __cplusplus
 }

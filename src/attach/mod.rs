@@ -10,6 +10,7 @@ mod listing;
 mod options;
 mod order;
 mod page;
+mod patch;
 mod race;
 mod report;
 mod text;
@@ -25,6 +26,7 @@ pub use listing::{
 pub use options::{Options, Progress};
 pub use order::Order;
 pub use page::report_page;
+pub use patch::patch;
 pub use race::{Race, RaceVerdict, Residence};
 pub use report::{EdgeAdvice, EdgeRow, Effect, KindRow, Origin, Report, SCHEMA};
 pub use text::{listing_table, report_table};

@@ -351,3 +351,38 @@ fn a_listing_says_why_edges_are_left_alone() {
         assert!(table.contains(said), "{said}\n{table}");
     }
 }
+
+#[test]
+fn a_patch_names_the_launches_of_the_chosen_edges() {
+    let listing = layers(6);
+    let gemv = edges_to(&listing, "gemv");
+    let saves: Vec<(u32, f64)> = gemv.iter().map(|&edge| (edge, 700.0)).collect();
+    let text = patch(&run(&listing, &mut Simulated::new(&saves)));
+    assert!(text.contains("// gemv: every launch of it after norm"), "{text}");
+    assert!(!text.contains("// act:"), "{text}");
+    let nothing = patch(&run(&listing, &mut Simulated::new(&[])));
+    assert_eq!(nothing, "// no edge is worth changing\n");
+}
+
+/// The report that the tests of the Python package read: `BLESS=1` writes it.
+#[test]
+fn the_fixture_of_the_python_package_is_a_report_of_today() {
+    const PATH: &str = "python/tests/report.json";
+    let listing = layers(3);
+    let gemv = edges_to(&listing, "gemv");
+    let saves: Vec<(u32, f64)> = gemv.iter().map(|&edge| (edge, 700.0)).collect();
+    let origin = Origin {
+        version: "fixture".into(),
+        device: "a SIMULATED graph".into(),
+        ..Origin::default()
+    };
+    let options = Options { rounds: 12, ..Options::default() };
+    let mut simulated = Simulated::new(&saves);
+    let report = attribute(&listing, &BTreeMap::new(), &options, &origin, &mut simulated).unwrap();
+    let text = serde_json::to_string_pretty(&report).unwrap() + "\n";
+    if std::env::var_os("BLESS").is_some() {
+        return std::fs::write(PATH, text).unwrap();
+    }
+    let kept: Report = serde_json::from_str(&std::fs::read_to_string(PATH).unwrap()).unwrap();
+    assert!(kept == report, "{PATH} is of another time; BLESS=1 writes it again");
+}

@@ -170,11 +170,10 @@ fn edges(report: &Report) -> String {
                 None => reasons.push((row.advice, &row.why, vec![edge])),
             }
         }
-        let mixed = reasons.len() > 1;
+        if reasons.iter().all(|(advice, ..)| *advice == EdgeAdvice::Flip) {
+            continue;
+        }
         for (advice, why, edges) in reasons {
-            if !mixed && advice == EdgeAdvice::Flip {
-                continue;
-            }
             shown += 1;
             if shown > EDGES_SHOWN {
                 return text + "… and more in the JSON\n\n";

@@ -205,13 +205,11 @@ impl Loaded {
                 return Err(self.error(define.span(), cause));
             }
         }
-        if let Some(axis) = &file.sweep.policy {
-            if !file.axes.contains_key(axis.get_ref()) {
-                let near = suggestion(axis.get_ref(), file.axes.keys().map(String::as_str));
-                return Err(
-                    self.error(axis.span(), format!("'{}' is no axis{near}", axis.get_ref()))
-                );
-            }
+        if let Some(axis) = &file.sweep.policy
+            && !file.axes.contains_key(axis.get_ref())
+        {
+            let near = suggestion(axis.get_ref(), file.axes.keys().map(String::as_str));
+            return Err(self.error(axis.span(), format!("'{}' is no axis{near}", axis.get_ref())));
         }
         for (name, values) in &file.axes {
             let plain = |c: char| c.is_ascii_alphanumeric() || c == '_';

@@ -9,7 +9,10 @@ use clap::{CommandFactory, Parser, Subcommand, ValueEnum};
 
 use crate::chain::Trigger;
 
+mod axes;
+mod calibrate;
 mod check;
+mod compare;
 mod conform;
 mod doctor;
 mod inspect;
@@ -17,8 +20,12 @@ mod kernel;
 mod report;
 mod sweep;
 mod timeline;
+mod tune;
 
+pub use axes::AxesArgs;
+pub use calibrate::CalibrateArgs;
 pub use check::CheckArgs;
+pub use compare::{CompareArgs, CompareFormat, FailOn};
 pub use conform::ConformArgs;
 pub use doctor::DoctorArgs;
 pub use inspect::InspectArgs;
@@ -26,6 +33,7 @@ pub use kernel::KernelArgs;
 pub use report::ReportArgs;
 pub use sweep::SweepArgs;
 pub use timeline::{LaneChoice, TimelineArgs};
+pub use tune::TuneArgs;
 
 /// What Programmatic Dependent Launch does for a chain of dependent kernels, on this GPU, with
 /// evidence.
@@ -44,6 +52,10 @@ pub enum Command {
     Doctor(DoctorArgs),
     /// Trigger × arm sweep: run directory, table, charts
     Sweep(Box<SweepArgs>),
+    /// The best arm and trigger without the whole sweep
+    Tune(Box<TuneArgs>),
+    /// What this device costs where nothing is done, as a device profile
+    Calibrate(CalibrateArgs),
     /// Races: adversarial primaries, mutants, repeated replays
     Check(CheckArgs),
     /// Does this GPU and driver keep the documented semantics? A verdict per rule
@@ -54,6 +66,8 @@ pub enum Command {
     Inspect(InspectArgs),
     /// Sweep of your own kernels: a chain file, or a library with a launch hook
     Kernel(Box<KernelArgs>),
+    /// Is the second run slower than the first? Verdicts with reasons, exit codes for CI
+    Compare(Box<CompareArgs>),
     /// Rebuild every table and chart of a run from its raw samples, without a GPU
     Report(ReportArgs),
 }

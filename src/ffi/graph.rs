@@ -4,11 +4,10 @@ use std::ffi::{c_char, c_void};
 #[cfg(feature = "cuda")]
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-#[cfg(feature = "cuda")]
-use super::boundary::text;
-use super::boundary::{guarded, hand_out};
+use super::boundary::{guarded, hand_out, text};
 use super::text::options;
 use crate::attach::{self, Flips};
+use crate::chain::Dependency;
 #[cfg(not(feature = "cuda"))]
 use crate::error::Kind;
 use crate::error::{Error, Result};
@@ -348,6 +347,39 @@ pub unsafe extern "C" fn pdl_lab_run(
     })
 }
 
+/// Makes edges of the caller's own graph programmatic.
+///
+/// # Safety
+/// As the header says.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn pdl_lab_apply(
+    handle: *mut AttachedGraph,
+    graph: *mut c_void,
+    edges: *const u32,
+    edge_count: u64,
+    dependency: *const c_char,
+) -> i32 {
+    guarded(|| {
+        // SAFETY: the caller's promise.
+        let (handle, edges) =
+            unsafe { (attached(handle)?, slice(edges, edge_count, "the edges")?) };
+        if graph.is_null() {
+            return Err(Error::usage("change the graph", "it is null"));
+        }
+        // SAFETY: as above.
+        let dependency = match unsafe { text(dependency, "the dependency") }? {
+            None | Some("programmatic") => Dependency::Programmatic,
+            Some("launch-completion") => Dependency::LaunchCompletion,
+            Some(other) => {
+                let cause = format!("'{other}' is none of programmatic, launch-completion");
+                return Err(Error::usage("change the graph", cause));
+            }
+        };
+        // SAFETY: as above.
+        unsafe { handle.apply(graph, &Flips::of(edges.iter().copied()), dependency) }
+    })
+}
+
 #[cfg(feature = "cuda")]
 impl AttachedGraph {
     fn listing(&self) -> attach::Listing {
@@ -355,7 +387,7 @@ impl AttachedGraph {
     }
 
     fn verify(&self, flips: &Flips) -> Result<String> {
-        let dependency = crate::chain::Dependency::Programmatic;
+        let dependency = Dependency::Programmatic;
         let found = self.lock().with(|graph| graph.verify(flips, dependency))?;
         let (region, offset) = found.first.unwrap_or_default();
         json(&serde_json::json!({
@@ -364,6 +396,13 @@ impl AttachedGraph {
             "region": region,
             "offset": offset,
         }))
+    }
+
+    /// # Safety
+    /// `graph` is live.
+    unsafe fn apply(&self, graph: *mut c_void, flips: &Flips, to: Dependency) -> Result<()> {
+        // SAFETY: the caller's promise.
+        self.lock().with(|attached| unsafe { attached.apply(graph, flips, to) })
     }
 
     fn race(&self, edge: u32, options: &attach::Options) -> Result<attach::Race> {
@@ -387,6 +426,12 @@ impl AttachedGraph {
     }
 
     fn verify(&self, _: &Flips) -> Result<String> {
+        Err(no_gpu())
+    }
+
+    /// # Safety
+    /// None is needed.
+    unsafe fn apply(&self, _: *mut c_void, _: &Flips, _: Dependency) -> Result<()> {
         Err(no_gpu())
     }
 

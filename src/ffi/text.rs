@@ -3,7 +3,7 @@
 use std::ffi::c_char;
 
 use super::boundary::{guarded, hand_out, text};
-use crate::attach::{Listing, Options, Report, listing_table, report_page, report_table};
+use crate::attach::{Listing, Options, Report, listing_table, patch, report_page, report_table};
 use crate::error::{Error, Result};
 
 /// Options from JSON; the defaults where there is none.
@@ -73,4 +73,56 @@ pub unsafe extern "C" fn pdl_lab_page(json: *const c_char, html: *mut *mut c_cha
         // SAFETY: the caller's promise.
         unsafe { hand_out(html, &report_page(&report(json)?)?) }
     })
+}
+
+/// The lines to change.
+///
+/// # Safety
+/// `json` ends with a zero byte; `to` may be written.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn pdl_lab_patch(json: *const c_char, to: *mut *mut c_char) -> i32 {
+    guarded(|| {
+        // SAFETY: the caller's promise.
+        let json = unsafe { text(json, "the report") }?
+            .ok_or_else(|| Error::usage("make a patch", "there is no report"))?;
+        // SAFETY: the caller's promise.
+        unsafe { hand_out(to, &patch(&report(json)?)) }
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::ffi::CStr;
+
+    use super::*;
+
+    #[test]
+    fn options_are_read_and_wrong_ones_refused() {
+        let mut out = std::ptr::null_mut();
+        // SAFETY: texts of this function, each freed once.
+        unsafe {
+            assert_eq!(pdl_lab_options(&mut out), 0);
+            assert_eq!(options(out).unwrap(), Options::default());
+            super::super::pdl_lab_free(out);
+            assert_eq!(options(std::ptr::null()).unwrap(), Options::default());
+            for bad in [c"{", c"{\"rouns\": 1}", c"{\"rounds\": 0}"] {
+                assert!(options(bad.as_ptr()).is_err(), "{bad:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_table_needs_a_listing_or_a_report() {
+        let mut out = std::ptr::null_mut();
+        // SAFETY: as above.
+        unsafe {
+            let listing = c"{\"nodes\": [], \"edges\": [], \"kinds\": []}";
+            assert_eq!(pdl_lab_table(listing.as_ptr(), &mut out), 0);
+            assert!(CStr::from_ptr(out).to_str().unwrap().starts_with("0 nodes"));
+            super::super::pdl_lab_free(out);
+            for bad in [c"{}".as_ptr(), c"nonsense".as_ptr(), std::ptr::null()] {
+                assert_ne!(pdl_lab_table(bad, &mut out), 0);
+            }
+        }
+    }
 }

@@ -257,10 +257,10 @@ impl Hook {
                     0 => self.launch(gpu),
                     _ => graph.launch(&gpu.stream),
                 };
-                let duration_ns = gpu.timed(&mut flags, queue, || Ok(()))?;
+                let timing = gpu.timed(gpu.gated(), &mut flags, queue, || Ok(()))?;
                 // The first round loads what is not loaded.
                 if round > 0 && !flags.iter().any(|flag: &Flag| flag.excludes()) {
-                    durations[form].push(duration_ns);
+                    durations[form].push(timing.events_ns);
                 }
                 if round == 0 {
                     kept[form] = outputs(memory)?;

@@ -2,8 +2,8 @@
 
 #![allow(unsafe_code)]
 
-mod calibrate;
 pub mod check;
+mod clocks;
 mod code;
 mod condition;
 pub mod conform;
@@ -12,6 +12,8 @@ mod gate;
 mod graph;
 mod hook;
 mod host_cost;
+mod instruments;
+mod loaded;
 mod memory;
 mod nodes;
 mod nvml;
@@ -19,6 +21,9 @@ mod prepared;
 pub mod range;
 pub mod replay;
 pub mod shim;
+mod skew;
+mod smallest;
+mod stamped;
 mod timed;
 mod user_chain;
 pub mod user_graph;

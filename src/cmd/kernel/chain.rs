@@ -201,7 +201,7 @@ fn record(
 ) -> Result<()> {
     let plan = plan(args, ready);
     let mut run = RunDir::create(args.out.as_deref(), "kernel", Timestamp::now())?;
-    let mut manifest = sweep::manifest(device, &plan, "kernel");
+    let mut manifest = sweep::manifest("kernel", device, &plan);
     let kernel = kernel::record(&ready.loaded, &ready.build, &ready.compiler, args.unsafe_no_sync);
     manifest.kernel = Some(kernel);
     run.write_manifest(&manifest)?;

@@ -53,6 +53,9 @@ impl Live {
     }
 }
 
+/// Says whether buffers hold what is right.
+pub type External<'a> = &'a dyn Fn(&[Written]) -> Result<()>;
+
 /// Buffers of a chain of so many repeats: what every arm of it works on.
 pub struct Buffers {
     live: Vec<Live>,
@@ -128,7 +131,7 @@ impl Buffers {
         loaded: &Loaded,
         code: Code,
         run: &dyn Fn() -> Result<()>,
-        external: Option<&dyn Fn(&[Written]) -> Result<()>>,
+        external: Option<External>,
     ) -> Result<()> {
         run()?;
         if !self.found.get() {
@@ -205,7 +208,7 @@ impl Buffers {
     }
 
     /// Hands the first copy of every buffer to what else says whether it is right.
-    fn check_external(&self, external: &dyn Fn(&[Written]) -> Result<()>) -> Result<()> {
+    fn check_external(&self, external: External) -> Result<()> {
         let mut kept = Vec::new();
         for live in &self.live {
             let first = live.memory.slice(0..live.of.bytes() as usize);

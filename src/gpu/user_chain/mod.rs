@@ -16,7 +16,7 @@ use std::rc::{Rc, Weak};
 use std::time::Duration;
 
 use self::launch::{Config, Launch};
-use self::memory::{Buffers, Fills};
+use self::memory::{Buffers, External, Fills};
 use self::module::{Function, Module};
 use self::prepared::UserChain;
 use super::driver::Gpu;
@@ -158,7 +158,7 @@ impl<'a> UserChains<'a> {
         let check = |written: &[Written]| check_outputs(self.loaded, &resolved.axes, written);
         // A longer chain computes the same again.
         let asked = !(verify.npy.is_empty() && verify.command.is_empty());
-        let external: Option<&dyn Fn(&[Written]) -> Result<()>> =
+        let external: Option<External> =
             if asked && repeats == resolved.repeat { Some(&check) } else { None };
         buffers.learn(self.loaded, code, &run, external)
     }

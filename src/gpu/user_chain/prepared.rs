@@ -11,9 +11,9 @@ use super::module::Resources;
 use super::stamping::Stamping;
 use crate::chain::{Arm, Chain, Dependency, L2, Submission};
 use crate::chain_file::Edge;
-use crate::device::{Flag, Prepared, Proof, Sample, Verification};
+use crate::device::{Device, Flag, Prepared, Proof, Sample, Verification};
 use crate::error::Result;
-use crate::gpu::driver::fault;
+use crate::gpu::driver::{Gpu, fault};
 use crate::gpu::graph;
 use crate::interrupt;
 use crate::kernel::Code;
@@ -73,10 +73,11 @@ impl<'a> UserChain<'a> {
     /// Queues launches [from, to); the first has a full dependency.
     pub(super) fn submit_of(&self, launches: &[Launch], from: usize, to: usize) -> Result<()> {
         let programmatic = self.arm.dependency() == Dependency::Programmatic;
-        for at in from..to {
+        let part = launches.iter().enumerate().take(to).skip(from);
+        for (at, launch) in part {
             let behind = programmatic && at != from && self.edges[at] == Edge::Programmatic;
             // SAFETY: modules and buffers outlive the stream's work: it is drained by every caller.
-            unsafe { launches[at].queue(self.device.gpu.stream.cu_stream(), behind) }?;
+            unsafe { launch.queue(self.device.gpu.stream.cu_stream(), behind) }?;
         }
         Ok(())
     }
@@ -97,19 +98,28 @@ impl<'a> UserChain<'a> {
     /// The duration of one chain, in pieces where it is longer than the queue.
     fn isolated(&self, flags: &mut Vec<Flag>) -> Result<f64> {
         let gpu = self.device.gpu;
-        let (launches, piece) = (self.launches.len(), gpu.piece() as usize);
+        let (launches, piece) = (self.launches.len(), piece(gpu) as usize);
         if self.graph.is_some() || launches <= piece {
-            return gpu.timed(flags, || self.run(), || self.check());
+            return Ok(gpu.timed(gpu.gated(), flags, || self.run(), || self.check())?.events_ns);
         }
         flags.push(Flag::Split);
         let mut total = 0.0;
         for from in (0..launches).step_by(piece) {
             let to = launches.min(from + piece);
             let after = || if to == launches { self.check() } else { Ok(()) };
-            total += gpu.timed(flags, || self.submit(from, to), after)?;
+            total += gpu.timed(gpu.gated(), flags, || self.submit(from, to), after)?.events_ns;
         }
         flags.dedup();
         Ok(total)
+    }
+}
+
+/// Launches that one gated piece of a stream chain may have: events and the check need room too.
+pub(super) fn piece(gpu: &Gpu) -> u32 {
+    const QUEUE_SHARE: f64 = 0.8;
+    match gpu.gated() {
+        true => ((f64::from(gpu.facts().queue_depth) * QUEUE_SHARE) as u32).max(1),
+        false => u32::MAX,
     }
 }
 
@@ -156,8 +166,8 @@ impl Prepared for UserChain<'_> {
         match self.graph {
             Some(_) => self.run()?,
             None => {
-                for from in (0..self.launches.len()).step_by(gpu.piece() as usize) {
-                    self.submit(from, self.launches.len().min(from + gpu.piece() as usize))?;
+                for from in (0..self.launches.len()).step_by(piece(gpu) as usize) {
+                    self.submit(from, self.launches.len().min(from + piece(gpu) as usize))?;
                 }
             }
         }

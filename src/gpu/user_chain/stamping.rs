@@ -7,7 +7,7 @@ use cudarc::driver::{CudaGraph, CudaSlice};
 
 use super::launch::{Config, Launch};
 use super::module::{Function, Module};
-use super::prepared::UserChain;
+use super::prepared::{UserChain, piece};
 use crate::chain::Submission;
 use crate::error::Result;
 use crate::gpu::driver::fault;
@@ -88,7 +88,7 @@ impl Stamping {
         let submit = || chain.submit_of(&launches, 0, launches.len());
         let graph = match chain.arm.submission() {
             Submission::Graph => Some(graph::capture(stream, submit)?.0),
-            Submission::Stream if launches.len() <= device.gpu.piece() as usize => None,
+            Submission::Stream if launches.len() <= piece(device.gpu) as usize => None,
             Submission::Stream => return Ok(None),
         };
         Ok(Some(Stamping { launches, graph, records, node_blocks, _modules: modules }))
@@ -119,7 +119,8 @@ impl Stamping {
             Some(graph) => graph.launch().map_err(|error| fault("launch the graph", error)),
             None => chain.submit_of(&self.launches, 0, self.launches.len()),
         };
-        let duration_ns = gpu.timed(&mut flags, queue, || chain.check())?;
+        let gated = gpu.gated();
+        let duration_ns = gpu.timed(gated, &mut flags, queue, || chain.check())?.events_ns;
         if chain.buffers.verification()?.mismatches > 0 {
             return Ok(None);
         }

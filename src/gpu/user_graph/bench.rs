@@ -33,6 +33,8 @@ pub struct Comparison {
     pub wrong_bytes: u64,
     /// Region and offset of the first.
     pub first: Option<(String, u64)>,
+    /// Its device address.
+    pub address: Option<u64>,
 }
 
 /// One timed run.
@@ -82,7 +84,12 @@ impl Bench {
         &self.gpu
     }
 
-    /// Outputs and buffers, each once.
+    /// What the owner calls the memory at an address.
+    pub(super) fn name_at(&self, address: u64) -> String {
+        self.memory.name_at(address)
+    }
+
+    /// Outputs and buffers, each byte once.
     pub fn regions(&self) -> &[Region] {
         &self.regions
     }
@@ -307,6 +314,7 @@ impl Differences {
             all.wrong_bytes += difference.bytes;
             if difference.bytes > 0 && all.first.is_none() {
                 all.first = Some((region.name.clone(), difference.first));
+                all.address = Some(region.address + difference.first);
             }
         }
         Ok(all)

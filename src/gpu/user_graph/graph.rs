@@ -27,20 +27,42 @@ fn cannot(what: &str) -> impl Fn(cudarc::driver::DriverError) -> Error + '_ {
 }
 
 impl Graph {
-    /// A clone. The original is neither kept nor changed.
+    /// A graph that exists, taken over: it is destroyed with this.
     ///
     /// # Safety
-    /// `original` is a live graph.
+    /// `graph` is live, and nothing else destroys it.
+    pub unsafe fn owned(graph: sys::CUgraph) -> Graph {
+        Graph(graph)
+    }
+
+    /// A clone, and where each of the original's `nodes` is in it. The original is neither kept nor
+    /// changed.
+    ///
+    /// # Safety
+    /// `original` is a live graph, and `nodes` are nodes of it.
     ///
     /// # Errors
     /// The driver's: among others, graphs with memory or conditional nodes are not cloned.
-    pub unsafe fn clone_of(original: sys::CUgraph) -> Result<Graph> {
+    pub unsafe fn clone_of(
+        original: sys::CUgraph,
+        nodes: &[sys::CUgraphNode],
+    ) -> Result<(Graph, Vec<sys::CUgraphNode>)> {
         let mut clone = std::ptr::null_mut();
         // SAFETY: the caller's promise; the guard owns the clone.
         unsafe { sys::cuGraphClone(&mut clone, original) }
             .result()
             .map_err(cannot("clone the graph"))?;
-        Ok(Graph(clone))
+        let clone = Graph(clone);
+        let find = |&node: &sys::CUgraphNode| {
+            let mut found = std::ptr::null_mut();
+            // SAFETY: the caller's promise; the clone is live.
+            unsafe { sys::cuGraphNodeFindInClone(&mut found, node, clone.0) }
+                .result()
+                .map_err(cannot("find a node in the clone"))?;
+            Ok(found)
+        };
+        let nodes = nodes.iter().map(find).collect::<Result<_>>()?;
+        Ok((clone, nodes))
     }
 
     /// An empty one.
@@ -80,7 +102,7 @@ impl Graph {
         self.0
     }
 
-    /// Its nodes, in an order that a clone shares.
+    /// Its nodes.
     ///
     /// # Errors
     /// The driver's.
@@ -146,21 +168,20 @@ impl Graph {
             .map_err(cannot("remove an edge"))
     }
 
-    /// Destroys all nodes, and with them their edges, but those that `keep` lets stand.
+    /// Destroys all `nodes`, and with them their edges, but those whose place `keep` lets stand.
     ///
     /// # Errors
     /// The driver's.
-    pub fn keep_only(&self, keep: impl Fn(usize) -> bool) -> Result<Vec<sys::CUgraphNode>> {
-        let mut kept = Vec::new();
-        for (index, node) in self.nodes()?.into_iter().enumerate() {
-            if keep(index) {
-                kept.push(node);
-                continue;
-            }
+    pub fn keep_only(
+        &self,
+        nodes: &[sys::CUgraphNode],
+        keep: impl Fn(usize) -> bool,
+    ) -> Result<()> {
+        for (_, &node) in nodes.iter().enumerate().filter(|&(place, _)| !keep(place)) {
             // SAFETY: the node belongs to this graph and is not used afterwards.
             unsafe { sys::cuGraphDestroyNode(node) }.result().map_err(cannot("remove a node"))?;
         }
-        Ok(kept)
+        Ok(())
     }
 
     /// Instantiates and uploads.

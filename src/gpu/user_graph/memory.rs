@@ -43,7 +43,15 @@ pub struct Memory {
 }
 
 impl Memory {
-    /// Outputs and buffers as disjoint regions: what overlaps is joined.
+    /// What the owner calls the memory at an address: outputs first.
+    pub fn name_at(&self, address: u64) -> String {
+        let mut all = self.outputs.iter().chain(&self.buffers);
+        let found = all.find(|region| (region.address..region.end()).contains(&address));
+        found.map(|region| region.name.clone()).unwrap_or_default()
+    }
+
+    /// Outputs and buffers as disjoint regions: what overlaps or touches is joined, since each region
+    /// costs a memset before every run.
     pub fn regions(&self) -> Vec<Region> {
         // Buffers first: of two that begin together the larger one gives the name.
         let mut all: Vec<&Region> = self.buffers.iter().chain(&self.outputs).collect();
@@ -51,7 +59,7 @@ impl Memory {
         let mut joined: Vec<Region> = Vec::new();
         for region in all {
             match joined.last_mut() {
-                Some(last) if region.address < last.end() => {
+                Some(last) if region.address <= last.end() => {
                     last.bytes = last.bytes.max(region.end() - last.address);
                 }
                 _ => joined.push(region.clone()),
@@ -100,19 +108,27 @@ mod tests {
     }
 
     #[test]
-    fn regions_that_overlap_are_joined() {
+    fn regions_that_overlap_or_touch_are_joined() {
         // (outputs, buffers, regions)
         type Places = &'static [(u64, u64)];
         let cases: [(Places, Places, Places); 4] = [
             (&[(100, 10)], &[(50, 100)], &[(50, 100)]),
             (&[(100, 10)], &[(105, 10)], &[(100, 15)]),
-            (&[(100, 10), (110, 5)], &[], &[(100, 10), (110, 5)]),
+            (&[(100, 10), (110, 5)], &[(120, 5)], &[(100, 15), (120, 5)]),
             (&[(100, 10)], &[(100, 10)], &[(100, 10)]),
         ];
         for (outputs, buffers, expected) in cases {
             let found = memory(outputs, buffers).regions();
             let places: Vec<_> = found.iter().map(|r| (r.address, r.bytes)).collect();
             assert_eq!(places, expected, "{outputs:?} {buffers:?}");
+        }
+    }
+
+    #[test]
+    fn an_address_has_the_name_that_the_owner_gave() {
+        let memory = memory(&[(100, 10)], &[(50, 100)]);
+        for (address, name) in [(50, "buffer 0"), (100, "output 0"), (110, "buffer 0"), (150, "")] {
+            assert_eq!(memory.name_at(address), name);
         }
     }
 

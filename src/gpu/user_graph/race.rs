@@ -16,7 +16,7 @@ use cudarc::driver::CudaSlice;
 use cudarc::driver::result::{memcpy_dtoh_sync, memcpy_htod_sync};
 
 use super::bench::{Comparison, POISON};
-use super::graph::{Executable, Graph};
+use super::graph::Executable;
 use super::records::{Pieces, Records};
 use super::subject::UserGraph;
 use crate::attach::{Options, Race, RaceVerdict, Residence};
@@ -134,11 +134,11 @@ impl<'a> Test<'a> {
             race.early_bytes = race.early_bytes.max(found.state.early_bytes);
             seen |= found.begun_ns < found.state.woke_ns;
             if race.region.is_empty() {
-                race.region = match (&found.wrong.first, found.state.early_bytes) {
-                    (_, 1..) => self.pieces.region_of(found.state.early_piece),
-                    (Some((region, _)), _) => region.clone(),
-                    (None, _) => String::new(),
+                let address = match found.state.early_bytes {
+                    0 => found.wrong.address,
+                    _ => self.pieces.address_of(found.state.early_piece),
                 };
+                race.region = address.map_or(String::new(), |at| subject.bench.name_at(at));
             }
         }
         race.residence = match seen {
@@ -224,9 +224,9 @@ impl Scene {
             .alloc_zeros::<u64>(2 + size_of::<StandInState>() / 8)
             .map_err(|error| memory_error("the stand-in", 64, error))?;
         let base = address(&memory, &gpu.stream);
-        // SAFETY: our clone is live.
-        let graph = unsafe { Graph::clone_of(subject.graph.raw()) }?;
-        let kept = graph.keep_only(|node| node == secondary as usize)?;
+        let (graph, nodes) = subject.copy()?;
+        graph.keep_only(&nodes, |node| node == secondary as usize)?;
+        let secondary = nodes[secondary as usize];
         let args = StandInArgs { state: (base + 16) as *mut StandInState, ..*args };
         let fail = |error| launch_fault(what, error);
         // SAFETY: the pieces and this memory outlive the drained launches.
@@ -238,9 +238,9 @@ impl Scene {
                 replay::add_witness(raw, base + 8).map_err(fail)?,
             )
         };
-        graph.connect(stand_in.cast(), kept[0], dependency)?;
-        graph.connect(kept[0], begun.cast(), Dependency::LaunchCompletion)?;
-        graph.connect(kept[0], ended.cast(), Dependency::Full)?;
+        graph.connect(stand_in.cast(), secondary, dependency)?;
+        graph.connect(secondary, begun.cast(), Dependency::LaunchCompletion)?;
+        graph.connect(secondary, ended.cast(), Dependency::Full)?;
         let executable = graph.instantiate(&gpu.stream)?;
         Ok(Scene { executable, memory })
     }
@@ -289,9 +289,8 @@ impl UserGraph {
     fn record(&mut self, primary: u32, secondary: u32, records: &mut Records) -> Result<()> {
         let before = self.order.ancestors(secondary);
         let part = |keep: &dyn Fn(usize) -> bool| -> Result<Executable> {
-            // SAFETY: our clone is live.
-            let graph = unsafe { Graph::clone_of(self.graph.raw()) }?;
-            graph.keep_only(keep)?;
+            let (graph, nodes) = self.copy()?;
+            graph.keep_only(&nodes, keep)?;
             graph.instantiate(&self.bench.gpu().stream)
         };
         // The primary comes last of all that precede the secondary: another path between the two

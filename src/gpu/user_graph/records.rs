@@ -25,8 +25,8 @@ pub(super) struct Pieces {
     _memory: CudaSlice<Piece>,
     address: u64,
     count: u32,
-    /// Name of the region of each piece.
-    regions: Vec<String>,
+    /// Device address of each piece.
+    places: Vec<u64>,
     /// Bytes that the primary changes.
     pub primary_bytes: u64,
     /// Bytes that the secondary changes.
@@ -97,7 +97,7 @@ impl Records {
     pub fn pieces(&self, bench: &Bench) -> Result<Pieces> {
         let gpu = bench.gpu();
         let at = |copy: &CudaSlice<u8>| address(copy, &gpu.stream);
-        let (mut pieces, mut regions) = (Vec::new(), Vec::new());
+        let (mut pieces, mut places) = (Vec::new(), Vec::new());
         let (mut primary_bytes, mut secondary_bytes) = (0, 0);
         for (index, region) in bench.regions().iter().enumerate() {
             let (before, after, end) =
@@ -117,7 +117,7 @@ impl Records {
                     after: (after + offset) as *const u8,
                     bytes: CHUNK_BYTES.min(region.bytes - offset),
                 });
-                regions.push(region.name.clone());
+                places.push(region.address + offset);
             }
         }
         let count = pieces.len() as u32;
@@ -131,7 +131,7 @@ impl Records {
             .clone_htod(&pieces)
             .map_err(|error| memory_error("the pieces", bytes, error))?;
         let address = address(&memory, &gpu.stream);
-        Ok(Pieces { _memory: memory, address, count, regions, primary_bytes, secondary_bytes })
+        Ok(Pieces { _memory: memory, address, count, places, primary_bytes, secondary_bytes })
     }
 }
 
@@ -154,9 +154,9 @@ impl Pieces {
             .map_err(|error| launch_fault("stage the race check", error))
     }
 
-    /// Name of the region of a piece.
-    pub fn region_of(&self, piece: u64) -> String {
-        self.regions.get(piece as usize).cloned().unwrap_or_default()
+    /// Device address of a piece.
+    pub fn address_of(&self, piece: u64) -> Option<u64> {
+        self.places.get(piece as usize).copied()
     }
 }
 

@@ -31,7 +31,10 @@ pub(super) fn search() -> HashMap<(u32, String), Counts> {
     };
     let since = Instant::now();
     let mut window = vec![0; WINDOW_BYTES];
-    for (begin, end) in maps.lines().filter_map(readable) {
+    let mut places: Vec<(bool, u64, u64)> = maps.lines().filter_map(readable).collect();
+    // What was loaded lies in memory without a file; files take what is left of the time.
+    places.sort();
+    for (_, begin, end) in places {
         let mut at = begin;
         while at < end && since.elapsed() < BUDGET {
             let bytes = ((end - at) as usize).min(WINDOW_BYTES);
@@ -51,8 +54,9 @@ pub(super) fn search() -> HashMap<(u32, String), Counts> {
     found.agreed()
 }
 
-/// Begin and end of a mapping that may hold what a loader keeps: readable, private.
-fn readable(line: &str) -> Option<(u64, u64)> {
+/// A mapping that may hold what a loader keeps, readable and private: whether it is one of a file,
+/// its begin and its end.
+fn readable(line: &str) -> Option<(bool, u64, u64)> {
     let mut fields = line.split_whitespace();
     let (begin, end) = fields.next()?.split_once('-')?;
     let access = fields.next()?;
@@ -60,7 +64,8 @@ fn readable(line: &str) -> Option<(u64, u64)> {
     let (begin, end) = (u64::from_str_radix(begin, 16).ok()?, u64::from_str_radix(end, 16).ok()?);
     let device = path.starts_with("/dev/") || path == "[vvar]" || path == "[vsyscall]";
     let private = access.starts_with('r') && access.ends_with('p');
-    (private && !device && end - begin <= MAPPING_BYTES_MAX).then_some((begin, end))
+    let fits = end.checked_sub(begin)? <= MAPPING_BYTES_MAX;
+    (private && !device && fits).then_some((path.starts_with('/'), begin, end))
 }
 
 /// Offsets at which the header of a cubin may begin; whole headers only.
@@ -132,8 +137,8 @@ mod tests {
     #[test]
     fn only_private_memory_is_read() {
         for (line, expected) in [
-            ("7f00-8000 rw-p 00000000 00:00 0 ", Some((0x7f00, 0x8000))),
-            ("7f00-8000 r--p 00000000 08:01 12 /usr/lib/libx.so", Some((0x7f00, 0x8000))),
+            ("7f00-8000 rw-p 00000000 00:00 0 ", Some((false, 0x7f00, 0x8000))),
+            ("7f00-8000 r--p 00000000 08:01 12 /usr/lib/libx.so", Some((true, 0x7f00, 0x8000))),
             ("7f00-8000 ---p 00000000 00:00 0 ", None),
             ("7f00-8000 rw-s 00000000 00:05 9 /dev/nvidia0", None),
             ("7f00-8000 rw-p 00000000 00:05 9 /dev/nvidiactl", None),

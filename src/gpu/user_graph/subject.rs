@@ -1,6 +1,7 @@
 //! A graph on a bench: its edges listed, flipped, verified, checked and attributed.
 
 use std::ffi::c_void;
+use std::mem::ManuallyDrop;
 use std::rc::Rc;
 
 use cudarc::driver::sys;
@@ -24,7 +25,9 @@ pub type Watch<'a> = &'a mut dyn FnMut(&Progress) -> bool;
 pub struct UserGraph {
     pub(super) bench: Bench,
     /// A clone: later changes to the original, and its end, do not reach it.
-    pub(super) graph: Graph,
+    graph: Graph,
+    /// The clone's nodes, in the order in which the original lists its own.
+    nodes: Vec<sys::CUgraphNode>,
     pub(super) edges: Vec<RawEdge>,
     pub(super) order: Order,
     pub(super) listing: Listing,
@@ -41,17 +44,19 @@ pub struct UserGraph {
 /// The driver's.
 pub unsafe fn list(graph: *mut c_void, code: &Code) -> Result<Listing> {
     // SAFETY: the caller's promise.
-    unsafe { read_graph(graph.cast(), code) }.map(|(listing, _)| listing)
+    unsafe { read_graph(graph.cast(), code) }.map(|(listing, ..)| listing)
 }
 
-unsafe fn read_graph(graph: sys::CUgraph, code: &Code) -> Result<(Listing, Vec<RawEdge>)> {
+type Read = (Listing, Vec<RawEdge>, Vec<sys::CUgraphNode>);
+
+unsafe fn read_graph(graph: sys::CUgraph, code: &Code) -> Result<Read> {
     // SAFETY: the caller's promise.
     let nodes = unsafe { nodes_of(graph) }?;
     // SAFETY: as above.
     let edges = unsafe { edges_of(graph, &nodes) }?;
     // SAFETY: as above.
-    let nodes = unsafe { read::describe(&nodes, &mut Catalogue::new(code)) }?;
-    Ok((Listing::new(nodes, &edges), edges))
+    let described = unsafe { read::describe(&nodes, &mut Catalogue::new(code)) }?;
+    Ok((Listing::new(described, &edges), edges, nodes))
 }
 
 impl UserGraph {
@@ -71,7 +76,7 @@ impl UserGraph {
         code: &Code,
     ) -> Result<UserGraph> {
         // SAFETY: the caller's promise.
-        let listing = unsafe { list(graph, code) }?;
+        let (listing, edges, nodes) = unsafe { read_graph(graph.cast(), code) }?;
         if listing.nodes.is_empty() {
             return Err(Error::usage("attach the graph", "it is empty"));
         }
@@ -80,13 +85,19 @@ impl UserGraph {
                 .remedy("capture that part into a graph of its own"));
         }
         // SAFETY: the caller's promise.
-        let graph = unsafe { Graph::clone_of(graph.cast()) }?;
-        // The clone's own order of nodes and edges is what everything here counts in.
-        // SAFETY: the clone is live.
-        let (listing, edges) = unsafe { read_graph(graph.raw(), code) }?;
+        let (graph, nodes) = unsafe { Graph::clone_of(graph.cast(), &nodes) }?;
         let order = Order::new(listing.nodes.len(), &edges);
         let bench = Bench::new(gpu, memory)?;
-        Ok(UserGraph { bench, graph, edges, order, listing, records: None, referenced: false })
+        Ok(UserGraph {
+            bench,
+            graph,
+            nodes,
+            edges,
+            order,
+            listing,
+            records: None,
+            referenced: false,
+        })
     }
 
     /// Nodes, edges, and what may be done with each edge.
@@ -104,20 +115,15 @@ impl UserGraph {
     /// # Errors
     /// The driver's.
     pub fn variant(&self, flips: &Flips, dependency: Dependency) -> Result<Executable> {
-        // SAFETY: our clone is live.
-        let clone = unsafe { Graph::clone_of(self.graph.raw()) }?;
-        let nodes = clone.nodes()?;
-        if nodes.len() != self.listing.nodes.len() {
-            return Err(Error::failed("clone the graph", "the clone has other nodes"));
-        }
-        // A clone lists its nodes in another order only in theory; the wrong edge would be flipped.
-        // SAFETY: the clone is live.
-        let edges = unsafe { edges_of(clone.raw(), &nodes) }?;
-        if edges != self.edges {
-            return Err(Error::failed("clone the graph", "the clone lists its edges differently"));
-        }
-        clone.flip(&nodes, &edges, flips, dependency)?;
+        let (clone, nodes) = self.copy()?;
+        clone.flip(&nodes, &self.edges, flips, dependency)?;
         clone.instantiate(&self.bench.gpu().stream)
+    }
+
+    /// Another clone, and its nodes in the order of the listing.
+    pub(super) fn copy(&self) -> Result<(Graph, Vec<sys::CUgraphNode>)> {
+        // SAFETY: our own clone is live, and these are its nodes.
+        unsafe { Graph::clone_of(self.graph.raw(), &self.nodes) }
     }
 
     /// Runs the graph with some edges flipped and compares its outputs with the original's.
@@ -128,6 +134,29 @@ impl UserGraph {
         self.reference()?;
         let executable = self.variant(flips, dependency)?;
         self.bench.verify(&executable)
+    }
+
+    /// Makes edges of the caller's own graph depend as `to` says.
+    ///
+    /// # Safety
+    /// `graph` is a live graph.
+    ///
+    /// # Errors
+    /// It is not the graph that was attached, or was changed since; or the driver's.
+    pub unsafe fn apply(&self, graph: *mut c_void, flips: &Flips, to: Dependency) -> Result<()> {
+        // SAFETY: the caller's promise; it stays the caller's.
+        let graph = ManuallyDrop::new(unsafe { Graph::owned(graph.cast()) });
+        let nodes = graph.nodes()?;
+        // SAFETY: the caller's promise.
+        let edges = unsafe { edges_of(graph.raw(), &nodes) }?;
+        if nodes.len() != self.listing.nodes.len() || edges != self.edges {
+            return Err(Error::new(
+                Kind::Refused,
+                "change the graph",
+                "it has other nodes or edges than the one that was attached",
+            ));
+        }
+        graph.flip(&nodes, &edges, flips, to)
     }
 
     /// Checks one edge for races: see [`Race`].
