@@ -15,6 +15,8 @@ enum Stream {
     Skewed,
     /// AR(1) with gaussian steps.
     Correlated(f64),
+    /// Two states, six standard deviations apart; one of so many rounds changes the state.
+    Modes(u32),
 }
 
 fn gaussian(rng: &mut ChaCha8Rng) -> f64 {
@@ -44,6 +46,15 @@ fn draw(stream: Stream, count: usize, rng: &mut ChaCha8Rng) -> Vec<f64> {
                 value = rho * value + (1.0 - rho * rho).sqrt() * gaussian(rng);
             }
             series
+        }
+        Stream::Modes(stay) => {
+            let mut up = rng.random::<bool>();
+            (0..count)
+                .map(|_| {
+                    up ^= rng.random_range(0..stay) == 0;
+                    gaussian(rng) + if up { 3.0 } else { -3.0 }
+                })
+                .collect()
         }
     }
 }
@@ -76,7 +87,13 @@ fn simulate(stream: Stream, count: usize, runs: u32, seed: u64) -> Rates {
 }
 
 fn check(counts: &[usize], runs: u32) {
-    let streams = [Stream::Gaussian, Stream::Heavy, Stream::Skewed, Stream::Correlated(0.3)];
+    let streams = [
+        Stream::Gaussian,
+        Stream::Heavy,
+        Stream::Skewed,
+        Stream::Correlated(0.3),
+        Stream::Modes(2),
+    ];
     let mut bad = Vec::new();
     for (stream, seed) in streams.into_iter().zip(1..) {
         for &count in counts {
@@ -85,8 +102,7 @@ fn check(counts: &[usize], runs: u32) {
                 "{stream:?} n={count}: covers {coverage:.4}, rejects {rejected:.4}, none {missing:.4}"
             );
             println!("{line}");
-            // Twenty rounds under correlation are sometimes worth fewer than six: no interval then.
-            if !(0.93..=0.97).contains(&coverage) || rejected > 0.06 || missing > 0.08 {
+            if !(0.93..=0.97).contains(&coverage) || rejected > 0.05 || missing > 0.005 {
                 bad.push(line);
             }
         }
@@ -96,11 +112,11 @@ fn check(counts: &[usize], runs: u32) {
 
 #[test]
 fn nominal_95_covers_93_to_97() {
-    check(&[20, 50, 200], 2000);
+    check(&[30, 60, 200], 2000);
 }
 
 #[test]
 #[ignore = "the whole table takes minutes"]
 fn nominal_95_covers_93_to_97_at_every_size() {
-    check(&[20, 22, 25, 30, 36, 40, 50, 64, 80, 100, 150, 200], 20_000);
+    check(&[24, 30, 36, 40, 50, 60, 64, 80, 100, 150, 200], 20_000);
 }
