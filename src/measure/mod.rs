@@ -5,12 +5,14 @@ mod calibrate;
 mod group;
 mod plan;
 mod resume;
+mod stopping;
 mod unpaired;
 
 pub use calibrate::{Calibrated, calibrate};
-pub use group::{Ending, measure_group};
-pub use plan::{LONG_FACTOR, Plan, Stopping};
+pub use group::measure_group;
+pub use plan::{LONG_FACTOR, Plan};
 pub use resume::{Begun, Progress, progress};
+pub use stopping::{Ending, Stopping};
 pub use unpaired::Unpaired;
 
 use crate::error::Result;
