@@ -2,6 +2,8 @@
 //!
 //! Everything above this seam (measuring, statistics, charts, reports) runs unchanged on both.
 
+mod instruments;
+
 use std::fmt;
 use std::time::Duration;
 
@@ -10,6 +12,10 @@ use serde::{Deserialize, Serialize};
 use crate::chain::{Arm, Chain};
 use crate::error::Result;
 use crate::stamps::Stamps;
+
+pub use instruments::{
+    Batch, Clocks, HostBatches, Instruments, Reading, Regime, Timed, TimerReading,
+};
 
 /// Which implementation of the seam measured a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -73,7 +79,9 @@ pub struct Facts {
     pub mps: Option<bool>,
     /// Highest SM clock, MHz.
     pub sm_mhz_max: Option<u32>,
-    /// Whether application clocks pin the SM clock; `None` when it cannot be told.
+    /// `true`: application clocks are set, and limit the SM clock. `false`: none are; that does not
+    /// say that the clock may move, since NVML has no query for `nvidia-smi --lock-gpu-clocks`.
+    /// `None`: NVML does not tell.
     pub clocks_locked: Option<bool>,
     /// Step of the device's global timer, ns.
     pub timer_step_ns: u64,
@@ -126,6 +134,25 @@ pub struct EdgeCount {
     pub count: u32,
 }
 
+/// What can execute around the sync, on some path of one thread: instructions, as `pdl inspect`
+/// counts them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct Paths {
+    /// Whether any sync is reached.
+    pub sync_reached: bool,
+    /// Returns before the sync.
+    pub exits_before: u32,
+    /// Loads of global memory before the sync.
+    pub loads_before: u32,
+    /// Stores to global memory before the sync.
+    pub stores_before: u32,
+    /// Triggers before the sync.
+    pub triggers_before: u32,
+    /// Non-coherent loads after the sync.
+    pub nc_loads_after: u32,
+}
+
 /// What was armed: read from the device, not from what was asked for.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
@@ -140,6 +167,10 @@ pub struct Proof {
     pub syncs: Option<u32>,
     /// Triggers (`PREEXIT`) in the machine code that ran; `None` when unknown.
     pub triggers: Option<u32>,
+    /// What the machine code does before and after the sync; `None` without a disassembler, without
+    /// sync, and where the driver compiled the kernel from PTX.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub paths: Option<Paths>,
     /// Edges of the captured graph, by type and port.
     pub edges: Vec<EdgeCount>,
     /// Registers a thread.
@@ -156,6 +187,7 @@ impl Proof {
         !self.edges.is_empty()
             && self.edges.iter().all(|edge| edge.edge_type == "programmatic")
             && self.syncs != Some(0)
+            && self.paths.is_none_or(|paths| paths.sync_reached)
             && self.ptx_version.is_none_or(|version| version >= 90)
     }
 }
@@ -280,6 +312,33 @@ pub trait Device {
     /// [`Kind::Unsupported`](crate::error::Kind::Unsupported) where this device cannot run the
     /// point; anything else stops the run.
     fn prepare<'a>(&'a self, chain: &Chain, arm: Arm) -> Result<Box<dyn Prepared + 'a>>;
+
+    /// What calibration asks for besides chains; `None` for a device that has none of it.
+    fn instruments(&self) -> Option<&dyn Instruments> {
+        None
+    }
+
+    /// Begins a range that profilers show (NVTX, for Nsight Systems); see [`range`].
+    fn begin_range(&self, _name: &str) {}
+
+    /// Ends the range that began last.
+    fn end_range(&self) {}
+}
+
+/// A range that ends when it is dropped.
+#[must_use]
+pub struct Range<'a>(&'a dyn Device);
+
+/// Begins a range called `name` that profilers show.
+pub fn range<'a>(device: &'a dyn Device, name: &str) -> Range<'a> {
+    device.begin_range(name);
+    Range(device)
+}
+
+impl Drop for Range<'_> {
+    fn drop(&mut self) {
+        self.0.end_range();
+    }
 }
 
 /// A chain that is ready to run in one arm.
@@ -307,4 +366,23 @@ pub trait Prepared {
     /// # Errors
     /// A device fault.
     fn stamps(&mut self, repetitions: u32) -> Result<Option<Stamps>>;
+
+    /// Runs the chain once, isolated, and reads every clock there is; `None` for an arm that is not
+    /// stamped, where stamps are asked for.
+    ///
+    /// # Errors
+    /// [`Kind::Unsupported`](crate::error::Kind::Unsupported) for a chain that does not fit the
+    /// queue as a whole; a device fault, a wrong value in a stamped run, or an interruption.
+    fn clocks(&mut self, reading: Reading) -> Result<Option<Clocks>> {
+        if reading.stamped {
+            let stamps = self.stamps(1)?;
+            return Ok(stamps.map(|stamps| Clocks {
+                events_ns: stamps.duration_ns,
+                stamps: Some(stamps),
+                ..Clocks::default()
+            }));
+        }
+        let Sample { duration_ns, flags, .. } = self.sample()?;
+        Ok(Some(Clocks { events_ns: duration_ns, flags, ..Clocks::default() }))
+    }
 }

@@ -11,15 +11,18 @@
 #![deny(unsafe_code)]
 
 pub mod analysis;
+pub mod attach;
 pub mod axes;
 pub mod chain;
 pub mod check;
 pub mod cli;
 pub mod cmd;
+pub mod compare;
 pub mod conform;
 pub mod device;
 pub mod error;
 pub mod experiment;
+pub mod ffi;
 #[cfg(feature = "cuda")]
 pub mod gpu;
 pub mod inspect;
@@ -28,9 +31,11 @@ pub mod machine_code;
 pub mod measure;
 pub mod oracle;
 pub mod plot;
+pub mod profile;
 pub mod record;
 pub mod sim;
 pub mod stamps;
 pub mod stats;
 pub mod timeline;
+pub mod tune;
 pub mod units;

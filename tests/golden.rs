@@ -9,7 +9,8 @@ use pdl_lab::cli::Format;
 use pdl_lab::cmd::{rebuild, render};
 
 /// What a recorded run may consist of: raw files, whatever else is there is derived.
-const RAW: [&str; 4] = ["manifest.json", "points.jsonl", "samples.csv", "end.json"];
+const RAW: [&str; 5] =
+    ["manifest.json", "points.jsonl", "samples.csv", "end.json", "calibration.toml"];
 /// Lines around a table of the README that is the summary of a recorded run.
 const TABLE: (&str, &str) = ("<!-- table: ", "<!-- end -->");
 

@@ -11,12 +11,12 @@ use crate::device::{Backend, Facts, Flag, Health, Proof, Verification};
 use crate::record::{Manifest, PlanPoint, PlanRecord, PointRecord, SampleRow};
 
 /// Nodes of the short and the long chain.
-pub(super) const NODES: u32 = 51;
+pub(crate) const NODES: u32 = 51;
 pub(super) const LONG_NODES: u32 = 4 * NODES;
 /// Period of the baseline, ns.
 pub(super) const BASELINE_NS: f64 = 6000.0;
 
-pub(super) fn chain() -> Chain {
+pub(crate) fn chain() -> Chain {
     Chain {
         nodes: NODES,
         shape: Shape::default(),
@@ -29,7 +29,7 @@ pub(super) fn chain() -> Chain {
     }
 }
 
-pub(super) fn record(point: &str, arm: Arm, trigger: Option<Trigger>) -> PointRecord {
+pub(crate) fn record(point: &str, arm: Arm, trigger: Option<Trigger>) -> PointRecord {
     PointRecord {
         point: point.into(),
         group: 0,
@@ -45,7 +45,7 @@ pub(super) fn record(point: &str, arm: Arm, trigger: Option<Trigger>) -> PointRe
     }
 }
 
-fn facts() -> Facts {
+pub(crate) fn facts() -> Facts {
     Facts {
         backend: Backend::Gpu,
         name: "NVIDIA H200".into(),

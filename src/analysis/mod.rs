@@ -6,12 +6,13 @@
 //! row with any wrong value has no period, no saved time and no speed-up.
 
 mod answer;
+mod bounds;
 mod cause;
 mod contamination;
 mod crossover;
 mod effect;
 #[cfg(test)]
-mod fixture;
+pub(crate) mod fixture;
 mod floor;
 mod index;
 mod plateau;
@@ -23,7 +24,8 @@ mod warnings;
 
 use serde::Serialize;
 
-pub use answer::Answer;
+pub use answer::{Answer, obligation};
+pub use bounds::{Bounds, bounds, mismatch};
 pub use cause::outlasts;
 pub use contamination::{Contamination, contamination_index};
 pub use crossover::Crossover;
@@ -33,7 +35,12 @@ pub use proof::{proof_verdict, tolerance_ns};
 pub use verdict::{LEVEL, judge, margin_ns};
 pub use warnings::Warning;
 
+pub(crate) use effect::Effect;
+pub(crate) use index::Index;
+pub(crate) use run::{Entry, Run as Indexed};
+
 use crate::chain::Arm;
+use crate::profile::Profile;
 use crate::record::{Manifest, PointRecord, SampleRow, SummaryRow};
 
 /// Everything that is derived from the raw records of a run.
@@ -51,9 +58,23 @@ pub struct Summary {
     pub crossovers: Vec<Crossover>,
     /// What a reader should know before believing the numbers.
     pub warnings: Vec<Warning>,
+    /// Floor and ceiling by the calibration that lies beside the run; empty without one.
+    pub bounds: Vec<Bounds>,
 }
 
 impl Summary {
+    /// Adds the floor and ceiling that `profile` gives, or a warning that it gives none.
+    pub fn bound(&mut self, profile: &Profile, manifest: &Manifest) {
+        match mismatch(profile, manifest) {
+            None => self.bounds = bounds(profile, &self.rows, &manifest.plan.points),
+            Some(cause) => self.warnings.push(Warning {
+                code: "calibration".to_owned(),
+                cause: format!("the calibration beside the run says nothing of it: {cause}"),
+                cure: "calibrate the device that the run was measured on".to_owned(),
+            }),
+        }
+    }
+
     /// The row of a point and arm.
     pub fn row(&self, point: &str, arm: Arm) -> Option<&SummaryRow> {
         self.rows.iter().find(|row| row.arm == arm && row.point == point)
@@ -64,14 +85,19 @@ impl Summary {
 /// and arm the later holds); `samples` in any order. Linear in samples but for a sort of each
 /// series.
 pub fn summarise(manifest: &Manifest, points: &[PointRecord], samples: &[SampleRow]) -> Summary {
-    let run = run::Run::new(manifest, points, samples);
-    let floor = Floor::of(&run);
-    let rows = rows::rows(&run, &floor);
-    let answers = answer::answers(&run, &rows);
-    let contamination = contamination::contamination(&run, &rows);
-    let crossovers = crossover::crossovers(&run, &answers);
-    let warnings = warnings::warnings(&run, &rows, &floor);
-    Summary { rows, floor, answers, contamination, crossovers, warnings }
+    summarise_indexed(&Indexed::new(manifest, points, &Index::new(&manifest.plan, samples)))
+}
+
+/// The same of a run whose samples were sorted into series before.
+pub(crate) fn summarise_indexed(run: &Indexed) -> Summary {
+    let floor = Floor::of(run);
+    let rows = rows::rows(run, &floor);
+    let answers = answer::answers(run, &rows);
+    let contamination = contamination::contamination(run, &rows);
+    let crossovers = crossover::crossovers(run, &answers);
+    let warnings = warnings::warnings(run, &rows, &floor);
+    let bounds = Vec::new();
+    Summary { rows, floor, answers, contamination, crossovers, warnings, bounds }
 }
 
 #[cfg(test)]

@@ -9,21 +9,29 @@ use clap::{CommandFactory, Parser, Subcommand, ValueEnum};
 
 use crate::chain::Trigger;
 
+mod axes;
+mod calibrate;
 mod check;
+mod compare;
 mod conform;
 mod doctor;
 mod inspect;
 mod report;
 mod sweep;
 mod timeline;
+mod tune;
 
+pub use axes::AxesArgs;
+pub use calibrate::CalibrateArgs;
 pub use check::CheckArgs;
+pub use compare::{CompareArgs, CompareFormat, FailOn};
 pub use conform::ConformArgs;
 pub use doctor::DoctorArgs;
 pub use inspect::InspectArgs;
 pub use report::ReportArgs;
 pub use sweep::SweepArgs;
 pub use timeline::{LaneChoice, TimelineArgs};
+pub use tune::TuneArgs;
 
 /// What Programmatic Dependent Launch does for a chain of dependent kernels, on this GPU, with
 /// evidence.
@@ -42,6 +50,10 @@ pub enum Command {
     Doctor(DoctorArgs),
     /// Trigger × arm sweep: run directory, table, charts
     Sweep(Box<SweepArgs>),
+    /// The best arm and trigger without the whole sweep
+    Tune(Box<TuneArgs>),
+    /// What this device costs where nothing is done, as a device profile
+    Calibrate(CalibrateArgs),
     /// Races: adversarial primaries, mutants, repeated replays
     Check(CheckArgs),
     /// Does this GPU and driver keep the documented semantics? A verdict per rule
@@ -50,6 +62,8 @@ pub enum Command {
     Timeline(Box<TimelineArgs>),
     /// Sync, trigger and global accesses in the machine code of a file, without a GPU
     Inspect(InspectArgs),
+    /// Is the second run slower than the first? Verdicts with reasons, exit codes for CI
+    Compare(Box<CompareArgs>),
     /// Rebuild every table and chart of a run from its raw samples, without a GPU
     Report(ReportArgs),
 }

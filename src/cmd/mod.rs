@@ -1,6 +1,8 @@
 //! One file a command. Only these and `main` print.
 
+mod calibrate;
 mod check;
+mod compare;
 mod conform;
 mod device;
 mod doctor;
@@ -9,10 +11,12 @@ mod inspect;
 mod junit;
 mod outputs;
 mod report;
+mod supervise;
 mod sweep;
 mod table;
 mod terminal;
 mod timeline;
+mod tune;
 pub mod unpaired;
 
 pub use device::{Opened, Without, open, open_for};
@@ -31,10 +35,13 @@ pub fn run(cli: Cli) -> Result<()> {
     match cli.command {
         Command::Doctor(args) => doctor::doctor(&args),
         Command::Sweep(args) => sweep::sweep(&args).map(drop),
+        Command::Tune(args) => tune::tune(&args),
+        Command::Calibrate(args) => calibrate::calibrate(&args),
         Command::Check(args) => check::check(&args),
         Command::Conform(args) => conform::conform(&args),
         Command::Timeline(args) => timeline::timeline(&args),
         Command::Inspect(args) => inspect::inspect(&args),
+        Command::Compare(args) => compare::compare(&args),
         Command::Report(args) => report::report(&args),
     }
 }

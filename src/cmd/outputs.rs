@@ -9,22 +9,63 @@ use crate::cli::Format;
 use crate::device::Backend;
 use crate::error::{Error, Kind, Result};
 use crate::plot::{self, Chosen, Context};
-use crate::record::{Manifest, Run, Verdict, read_run, write_derived, write_summary};
+use crate::profile::Profile;
+use crate::record::{
+    Manifest, Run, Standing, Verdict, read_calibration, read_run, standing, write_derived,
+    write_summary,
+};
 
-/// Rebuilds summary.csv and the charts of the run in `path` from its raw files alone.
+/// Rebuilds summary.csv and the charts of the run in `path` from its raw files alone, whatever is
+/// there in their place.
 ///
 /// # Errors
 /// A run that cannot be read, or a disk that cannot be written.
 pub fn rebuild(path: &Path) -> Result<(Summary, Run)> {
-    let run = read_run(path)?;
-    let summary = summarise(&run.manifest, &run.points, &run.samples);
-    write_derived(path, "summary.csv", &write_summary(&summary.rows))?;
-    for (name, svg) in
-        plot::render_all(&summary.rows, &run.samples, &context(&run.manifest, &summary))
-    {
-        write_derived(path, &format!("charts/{name}"), svg.as_bytes())?;
+    let (summary, run) = derive(path)?;
+    write(path, &summary, &run, &Standing::default())?;
+    Ok((summary, run))
+}
+
+/// The same where a summary.csv may be there that this program did not just write: columns of
+/// somebody else are kept, and one that contradicts the samples is not replaced.
+///
+/// # Errors
+/// Those of [`rebuild`], and a contradiction, with its place.
+pub fn rebuild_beside(path: &Path) -> Result<(Summary, Run)> {
+    let (summary, mut run) = derive(path)?;
+    let standing = standing(path, &summary.rows, run.end.is_some())?;
+    write(path, &summary, &run, &standing)?;
+    run.notes.extend(standing.notes());
+    Ok((summary, run))
+}
+
+fn derive(path: &Path) -> Result<(Summary, Run)> {
+    let mut run = read_run(path)?;
+    let mut summary = summarise(&run.manifest, &run.points, &run.samples);
+    match calibration(path) {
+        Ok(Some(profile)) => summary.bound(&profile, &run.manifest),
+        Ok(None) => {}
+        // The run is worth its tables without it.
+        Err(error) => run.notes.push(error.to_string()),
     }
     Ok((summary, run))
+}
+
+fn write(path: &Path, summary: &Summary, run: &Run, standing: &Standing) -> Result<()> {
+    write_derived(path, "summary.csv", &standing.write(&summary.rows))?;
+    let context = context(&run.manifest, summary);
+    for (name, svg) in plot::render_all(&summary.rows, &run.samples, &context) {
+        write_derived(path, &format!("charts/{name}"), svg.as_bytes())?;
+    }
+    Ok(())
+}
+
+/// The calibration that lies beside the run.
+fn calibration(path: &Path) -> Result<Option<Profile>> {
+    let Some(text) = read_calibration(path)? else { return Ok(None) };
+    let file = path.join("calibration.toml");
+    let profile = text.parse::<Profile>();
+    profile.map(Some).map_err(|cause| Error::failed(format!("read {}", file.display()), cause))
 }
 
 /// What the charts need besides rows and samples.

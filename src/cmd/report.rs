@@ -6,7 +6,7 @@ use crate::error::Result;
 
 /// Rebuilds and prints.
 pub fn report(args: &ReportArgs) -> Result<()> {
-    let (summary, run) = outputs::rebuild(&args.run)?;
+    let (summary, run) = outputs::rebuild_beside(&args.run)?;
     for note in &run.notes {
         terminal::note(format_args!("note: {note}"));
     }

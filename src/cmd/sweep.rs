@@ -15,7 +15,8 @@ use crate::device::{Backend, Device, Health};
 use crate::error::{Error, Kind, Result};
 use crate::experiment;
 use crate::measure::{self, Plan, Progress, Sink, measure_group};
-use crate::record::{End, Manifest, PointRecord, Run, RunDir, SampleRow, schema_version};
+use crate::profile;
+use crate::record::{End, Manifest, PointRecord, Run, RunDir, SampleRow, read_run, schema_version};
 
 /// What a finished sweep leaves; nothing after a dry run.
 #[derive(Clone, Debug, Default)]
@@ -37,20 +38,47 @@ pub fn sweep(args: &SweepArgs) -> Result<Finished> {
     if let Some(path) = &args.resume {
         return resume(args, path);
     }
+    let calibration = args.calibration.as_deref().map(calibration).transpose()?;
     let opened = device::open_for(args)?;
     if let Some(note) = &opened.note {
         terminal::note(format_args!("note: {note}"));
     }
     let device = opened.device.as_ref();
-    let plan = experiment::plan(&args.axes(), args.seed, args.stopping()?, device)?;
+    let plan = match &args.repeat {
+        Some(path) => again(path, args.seed)?,
+        None => experiment::plan(&args.axes(), args.seed, args.stopping()?, device)?,
+    };
     if args.dry_run {
         terminal::print(&table::dry_run(device.facts(), &plan))?;
         return Ok(Finished::default());
     }
     let mut run = RunDir::create(args.out.as_deref(), "sweep", Timestamp::now())?;
-    run.write_manifest(&manifest(device, &plan))?;
+    if let Some(text) = &calibration {
+        run.write_calibration(text)?;
+    }
+    run.write_manifest(&manifest("sweep", device, &plan))?;
     let progress = plan.groups().iter().map(|_| Progress::Untouched).collect();
     measure(args, device, &plan, Recorder::new(run, progress))
+}
+
+/// The text of a device profile that can be read.
+fn calibration(path: &Path) -> Result<String> {
+    profile::read(path)?;
+    std::fs::read_to_string(path)
+        .map_err(|error| Error::failed(format!("read {}", path.display()), error))
+}
+
+/// The plan of the run in `path` under another seed, and the work that it calibrated.
+fn again(path: &Path, seed: u64) -> Result<Plan> {
+    let found = read_run(path)?;
+    let plan = Plan::from_record(&found.manifest.plan, seed)?;
+    if plan.points.is_empty() {
+        return Err(Error::failed(format!("repeat {}", path.display()), "it has no points"));
+    }
+    for chain in plan.points.iter().map(|point| &point.chain) {
+        chain.validate()?;
+    }
+    Ok(plan.with_work(&found.points))
 }
 
 /// Goes on with a run that was cut short, on the same device, with the plan that it has.
@@ -130,14 +158,14 @@ fn measure(
     Ok(Finished { path: Some(path), measured: Some((rebuilt, run)) })
 }
 
-fn manifest(device: &dyn Device, plan: &Plan) -> Manifest {
+pub(super) fn manifest(what: &str, device: &dyn Device, plan: &Plan) -> Manifest {
     let environment = std::env::vars_os()
         .map(|(name, value)| (text(name), text(value)))
         .filter(|(name, _)| name.starts_with("PDL_"))
         .collect();
     Manifest {
         schema: schema_version(),
-        what: "sweep".into(),
+        what: what.into(),
         version: env!("CARGO_PKG_VERSION").into(),
         revision: env!("PDL_REVISION").into(),
         started: now(),
@@ -171,7 +199,7 @@ fn now() -> String {
 }
 
 /// Writes what is measured as it comes, and shows how far it is.
-struct Recorder {
+pub(super) struct Recorder {
     run: RunDir,
     bar: ProgressBar,
     groups: usize,
@@ -182,7 +210,7 @@ struct Recorder {
 }
 
 impl Recorder {
-    fn new(run: RunDir, progress: Vec<Progress>) -> Recorder {
+    pub(super) fn new(run: RunDir, progress: Vec<Progress>) -> Recorder {
         let bar = ProgressBar::new(1000);
         if !std::io::stderr().is_terminal() {
             bar.set_draw_target(ProgressDrawTarget::hidden());
@@ -222,8 +250,30 @@ impl Recorder {
                 }
             }
         }
+        self.finish(&endings, throttle, began.elapsed(), device.health(), outcome)
+    }
+
+    /// Another group begins.
+    pub(super) fn begin_group(&mut self, index: usize) {
+        self.group = index;
+    }
+
+    /// Where the run lies.
+    pub(super) fn path(&self) -> &Path {
+        self.run.path()
+    }
+
+    /// Says in end.json how it ended, and gives the outcome back.
+    pub(super) fn finish(
+        &mut self,
+        endings: &[String],
+        throttle: Vec<String>,
+        wall: Duration,
+        health: Health,
+        outcome: Result<()>,
+    ) -> Result<()> {
         self.bar.finish_and_clear();
-        let end = self.end(&endings, throttle, began.elapsed(), device.health(), &outcome);
+        let end = self.end(endings, throttle, wall, health, &outcome);
         // A run that failed because the disk is full cannot say so in a file.
         let written = self.run.write_end(&end);
         outcome.and(written)

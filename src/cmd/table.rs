@@ -6,12 +6,12 @@ use std::fmt::Write;
 use comfy_table::presets::{ASCII_MARKDOWN, NOTHING};
 use comfy_table::{CellAlignment, Table, TableStyle};
 
-use crate::analysis::{Answer, Summary, outlasts};
+use crate::analysis::{Answer, Bounds, Summary, outlasts};
 use crate::chain::{Arm, Chain, Mode, Submission, Target, Trigger};
 use crate::device::Facts;
 use crate::measure::Plan;
 use crate::record::{PlanPoint, ProofVerdict, Run, SummaryRow, Verdict};
-use crate::units::{format_interval, or_absent, signed, speedup, us, us_number};
+use crate::units::{format_interval, or_absent, percent, signed, speedup, us, us_number};
 
 const HEADER: [&str; 11] = [
     "trigger",
@@ -49,7 +49,11 @@ fn render(summary: &Summary, run: &Run, markdown: bool) -> String {
             continue;
         }
         let _ = writeln!(text, "{title}{}\n{}\n", head(run, &points[0].chain), work(&rows, points));
-        let _ = writeln!(text, "{}\n", floor(summary, *group, &rows));
+        let _ = writeln!(text, "{}", floor(summary, *group, &rows));
+        for bounds in summary.bounds.iter().filter(|bounds| bounds.group == *group) {
+            let _ = writeln!(text, "{}", bound(bounds));
+        }
+        text.push('\n');
         for submission in [Submission::Graph, Submission::Stream] {
             let answer =
                 summary.answers.iter().find(|a| a.group == *group && a.submission == submission);
@@ -159,6 +163,26 @@ fn floor(summary: &Summary, group: u32, rows: &[&SummaryRow]) -> String {
         |(arm, period)| format!("best baseline {arm} at {} a node", us(period)),
     );
     format!("A/A floor {} a hop; {best}", or_absent(floor, us))
+}
+
+/// Floor and ceiling by the calibration, and how much of it was reached.
+fn bound(bounds: &Bounds) -> String {
+    let reached = bounds.saved_ns.filter(|_| bounds.ceiling_ns > 0.0).map_or_else(
+        || "nothing was tried".to_owned(),
+        |saved| {
+            let part = percent(saved / bounds.ceiling_ns);
+            format!("the best here saves {}, {part} of it", us(saved))
+        },
+    );
+    format!(
+        "calibration, {}: floor {} a node (body + release {}; empty at entry {}), ceiling {} a hop: \
+         {reached}",
+        bounds.submission.name(),
+        us(bounds.floor_ns),
+        us(bounds.release_ns),
+        us(bounds.entry_ns),
+        us(bounds.ceiling_ns),
+    )
 }
 
 /// The rows of one submission.

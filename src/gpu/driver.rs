@@ -1,6 +1,6 @@
 //! Opening the device: what is there, what it is, and what stands in the way.
 
-use std::cell::{Cell, OnceCell, RefCell};
+use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::rc::{Rc, Weak};
 use std::sync::Arc;
@@ -9,21 +9,21 @@ use std::time::{Duration, Instant};
 use cudarc::driver::sys::{CUdevice_attribute as Attribute, CUevent_flags, CUresult};
 use cudarc::driver::{CudaContext, CudaEvent, CudaStream, DriverError, sys};
 
+use super::code::Code;
 use super::condition::{Conditioner, Failure};
 use super::gate::Gate;
 use super::memory::{StreamBuffer, Workspace, raw};
 use super::nvml::Monitor;
 use super::prepared::GpuChain;
 use super::shim::{self, CudaError};
-use super::{calibrate, nodes};
+use super::{instruments, nodes, range};
 use crate::chain::{Arm, Chain};
-use crate::device::{Backend, Device, Facts, Health, Prepared};
+use crate::device::{Backend, Device, Facts, Health, Instruments, Prepared};
 use crate::error::{Error, Kind, Result};
 use crate::interrupt;
-use crate::machine_code::{self, Counts};
 
-/// Longest a sample may take before the device is given up.
-const HANG: Duration = Duration::from_secs(60);
+/// Longest a sample may take before the device is given up, unless the user says otherwise.
+const DEADLINE: Duration = Duration::from_secs(60);
 /// The stream buffer: at least four times L2, and large enough that a default chain of HBM bodies
 /// passes it less than twice.
 const STREAM_BUFFER_BYTES: u64 = 1 << 30;
@@ -51,7 +51,8 @@ pub struct Gpu {
     workspaces: RefCell<HashMap<String, Weak<Workspace>>>,
     buffer: RefCell<Option<Rc<StreamBuffer>>>,
     pub(super) conditioner: Conditioner,
-    code: OnceCell<HashMap<(u32, String), Counts>>,
+    pub(super) code: Code,
+    pub(super) deadline: Duration,
 }
 
 /// Opens device 0 of those that `CUDA_VISIBLE_DEVICES` shows. `Ok(Err(…))` where there is none.
@@ -59,11 +60,19 @@ pub struct Gpu {
 /// # Errors
 /// A driver or device that should work and does not: exit code 3.
 pub fn open() -> Result<std::result::Result<Gpu, Absence>> {
+    open_at(0)
+}
+
+/// The same for device `ordinal`: in a process that has chosen another.
+///
+/// # Errors
+/// As [`open`].
+pub fn open_at(ordinal: usize) -> Result<std::result::Result<Gpu, Absence>> {
     // SAFETY: only tries to load the driver; cudarc panics where it is missing.
     if !unsafe { sys::is_culib_present() } {
         return Ok(Err(Absence::None("no CUDA driver found (libcuda.so.1)".into())));
     }
-    let context = match CudaContext::new(0) {
+    let context = match CudaContext::new(ordinal) {
         Ok(context) => context,
         Err(DriverError(CUresult::CUDA_ERROR_NO_DEVICE | CUresult::CUDA_ERROR_INVALID_DEVICE)) => {
             return Ok(Err(Absence::None(no_device())));
@@ -125,6 +134,8 @@ fn driver_cuda() -> Result<u32> {
 impl Gpu {
     fn new(context: Arc<CudaContext>) -> Result<Gpu> {
         let fail = |error: DriverError| broken("open the GPU", error);
+        let (major, minor) = context.compute_capability().map_err(fail)?;
+        let code = Code::new((10 * major + minor) as u32);
         // SAFETY: one stream a chain. Tracking would put an event between primary and secondary.
         unsafe { context.disable_event_tracking() };
         let stream = context.new_stream().map_err(fail)?;
@@ -147,13 +158,14 @@ impl Gpu {
             workspaces: RefCell::default(),
             buffer: RefCell::default(),
             conditioner: Conditioner::default(),
-            code: OnceCell::new(),
+            code,
+            deadline: DEADLINE,
         };
-        let instruments = calibrate::instruments(&gpu)?;
-        gpu.facts.timer_step_ns = instruments.timer_step_ns;
-        gpu.facts.timer_skew_ns = instruments.timer_skew_ns;
-        gpu.facts.queue_depth = instruments.queue_depth;
-        gpu.facts.no_gate = instruments.no_gate;
+        let found = instruments::instruments(&gpu)?;
+        gpu.facts.timer_step_ns = found.timer.step_ns;
+        gpu.facts.timer_skew_ns = found.timer.skew_ns;
+        gpu.facts.queue_depth = found.queue_depth;
+        gpu.facts.no_gate = found.no_gate;
         Ok(gpu)
     }
 
@@ -164,6 +176,11 @@ impl Gpu {
     /// Measures without a gate from here on, for the reason given.
     pub fn without_gate(&mut self, reason: &str) {
         self.facts.no_gate.get_or_insert_with(|| reason.to_owned());
+    }
+
+    /// Gives the device up after a sample that takes longer than this.
+    pub fn set_deadline(&mut self, deadline: Duration) {
+        self.deadline = deadline;
     }
 
     /// Leaves the launch path as the sample before left it: the order of arms shows.
@@ -218,35 +235,6 @@ impl Gpu {
         let workspace = Workspace::new(&self.stream, chain, buffer_words, self.spoiled.take())?;
         all.insert(key, Rc::downgrade(&workspace));
         Ok(workspace)
-    }
-
-    /// Syncs and triggers of a kernel in the running binary; `None` where it was compiled by the
-    /// driver from PTX.
-    pub(super) fn code(&self, binary_version: u32, kernel: &str) -> Option<Counts> {
-        let code = self.code.get_or_init(|| {
-            let binary = std::env::current_exe().and_then(std::fs::read);
-            binary.map(|bytes| machine_code::scan(&bytes)).unwrap_or_default()
-        });
-        code.get(&(binary_version, kernel.to_owned())).copied()
-    }
-
-    /// Waits for an event without giving the thread up, and gives the device up when it hangs.
-    pub(super) fn wait(&self, event: &CudaEvent, what: &str) -> Result<()> {
-        let since = Instant::now();
-        loop {
-            match event.try_is_complete() {
-                Ok(true) => return Ok(()),
-                Ok(false) => std::hint::spin_loop(),
-                Err(error) => return Err(fault(what, error)),
-            }
-            if since.elapsed() > HANG {
-                return Err(Error::failed(
-                    what,
-                    format!("the device hangs for {} s", HANG.as_secs()),
-                )
-                .remedy("the rows measured so far are kept"));
-            }
-        }
     }
 
     /// Enqueues a flush of L2.
@@ -350,6 +338,18 @@ impl Device for Gpu {
         interrupt::check("prepare the chain")?;
         let chain = if arm == Arm::Sentinel { nodes::sentinel(chain) } else { *chain };
         Ok(Box::new(GpuChain::new(self, &chain, arm)?))
+    }
+
+    fn instruments(&self) -> Option<&dyn Instruments> {
+        Some(self)
+    }
+
+    fn begin_range(&self, name: &str) {
+        range::push(name);
+    }
+
+    fn end_range(&self) {
+        range::pop();
     }
 }
 

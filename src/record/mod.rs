@@ -8,10 +8,13 @@ mod derived;
 mod disk;
 mod header;
 mod lines;
+mod output;
 mod place;
 mod read;
+mod rounds;
 mod run_dir;
 mod samples;
+mod standing;
 mod summary;
 #[cfg(test)]
 mod tests;
@@ -22,10 +25,12 @@ use serde::{Deserialize, Serialize};
 
 pub use self::derived::write_derived;
 pub use self::disk::write_atomically;
+pub use self::output::Output;
 pub use self::place::directory;
-pub use self::read::{Run, read_run};
+pub use self::read::{Run, read_calibration, read_run};
 pub use self::run_dir::{RunDir, schema_version};
 pub use self::samples::Samples;
+pub use self::standing::{Standing, standing};
 pub use self::summary::{SUMMARY_COLUMNS, read_summary, write_summary};
 use crate::chain::{
     Arm, BodyKind, Chain, Dependency, L2, Mode, PreambleKind, Submission, Trigger, TriggerBy,
@@ -104,7 +109,8 @@ pub struct PlanPoint {
     pub trigger: Option<Trigger>,
     /// Arms of the point.
     pub arms: Vec<Arm>,
-    /// The chain, before calibration.
+    /// The chain, before calibration: its amounts of work are 0, or those of the run that it
+    /// repeats.
     pub chain: Chain,
 }
 

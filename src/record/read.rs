@@ -19,9 +19,13 @@ use crate::error::{Error, Result};
 pub(super) const MANIFEST: &str = "manifest.json";
 pub(super) const POINTS: &str = "points.jsonl";
 pub(super) const END: &str = "end.json";
+pub(super) const CALIBRATION: &str = "calibration.toml";
 
 /// The largest file that is read as a whole, in bytes: a plan of 10⁵ points stays below.
 pub(super) const MAX_FILE_BYTES: u64 = 64 << 20;
+
+/// The most lines of points.jsonl that are read: ten thousand groups of a hundred arms.
+const MAX_POINTS: usize = 1_000_000;
 
 /// A run as it was recorded.
 #[derive(Clone, Debug, PartialEq)]
@@ -53,6 +57,19 @@ pub(super) struct Loaded {
 /// file, lies outside `dir`, or has a line that cannot be read (named with its column).
 pub fn read_run(dir: &Path) -> Result<Run> {
     Ok(load(dir)?.run)
+}
+
+/// The calibration that lies beside the run in `dir`, as text; `None` where there is none.
+///
+/// # Errors
+/// It is no regular file, lies outside `dir`, is too large, or is no text.
+pub fn read_calibration(dir: &Path) -> Result<Option<String>> {
+    if !exists(dir, CALIBRATION) {
+        return Ok(None);
+    }
+    let (path, file) = run_file(dir, CALIBRATION)?;
+    let text = String::from_utf8(read_bounded(&path, file)?);
+    text.map(Some).map_err(|_| Error::failed(format!("read {}", path.display()), "it is no text"))
 }
 
 pub(super) fn load(dir: &Path) -> Result<Loaded> {
@@ -141,6 +158,10 @@ fn read_points(
         let record = record.map_err(|error| json_error(&path, number, &error))?;
         if !planned.contains(record.point.as_str()) {
             let cause = format!("'{}' is no point of the plan", shown(&record.point));
+            return Err(read_error(&path, number, cause));
+        }
+        if points.len() == MAX_POINTS {
+            let cause = format!("the file has more than {MAX_POINTS} points");
             return Err(read_error(&path, number, cause));
         }
         points.push(record);

@@ -9,6 +9,7 @@
 
 mod contention;
 mod execute;
+mod instruments;
 mod load;
 mod model;
 mod noise;
@@ -28,7 +29,7 @@ use noise::Noise;
 use prepared::Simulated;
 
 use crate::chain::{Arm, Chain};
-use crate::device::{Backend, Device, Facts, Health, Prepared};
+use crate::device::{Backend, Device, Facts, Health, Instruments, Prepared};
 use crate::error::Result;
 
 /// The simulated device. Its clock is its own: it advances by what is run on it.
@@ -58,6 +59,11 @@ impl SimDevice {
     pub fn with_fault(mut self, node: u32, block: u32) -> SimDevice {
         self.fault = Some((node, block));
         self
+    }
+
+    /// The constants it was given.
+    fn profile(&self) -> &crate::profile::Profile {
+        &crate::profile::BUILT_IN
     }
 
     fn advance(&self, ns: f64) {
@@ -91,6 +97,10 @@ impl Device for SimDevice {
         let load = Load::of(chain, arm)?;
         self.advance(profile::PREPARE_NODE_NS * f64::from(chain.nodes));
         Ok(Box::new(Simulated::new(self, *chain, arm, load)))
+    }
+
+    fn instruments(&self) -> Option<&dyn Instruments> {
+        Some(self)
     }
 }
 

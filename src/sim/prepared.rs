@@ -6,9 +6,9 @@ use super::execute::Values;
 use super::load::Load;
 use super::model::{self, Node};
 use super::stamping::Stamping;
-use super::{SimDevice, profile};
+use super::{SimDevice, instruments, profile};
 use crate::chain::{Arm, Chain, Dependency, L2, Mode, Submission};
-use crate::device::{EdgeCount, Flag, Prepared, Proof, Sample, Verification};
+use crate::device::{Clocks, EdgeCount, Flag, Prepared, Proof, Reading, Sample, Verification};
 use crate::error::Result;
 use crate::stamps::Stamps;
 
@@ -99,6 +99,22 @@ impl Prepared for Simulated<'_> {
         let stamping = Stamping { chain, arm, load, factor: duration_ns / self.duration_ns };
         let blocks = stamping.blocks(&self.nodes());
         Ok(Some(Stamps { grid_blocks: chain.shape.grid_blocks, blocks, duration_ns }))
+    }
+
+    fn clocks(&mut self, reading: Reading) -> Result<Option<Clocks>> {
+        let (events_ns, stamps, flags) = match reading.stamped {
+            true => match self.stamps(1)? {
+                Some(stamps) => (stamps.duration_ns, Some(stamps), Vec::new()),
+                None => return Ok(None),
+            },
+            false => {
+                let sample = self.sample()?;
+                (sample.duration_ns, None, sample.flags)
+            }
+        };
+        let (arm, nodes) = (self.arm, self.chain.nodes);
+        let clocks = instruments::around(self.device, arm, nodes, reading, events_ns);
+        Ok(Some(Clocks { stamps, flags, ..clocks }))
     }
 }
 

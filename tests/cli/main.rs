@@ -1,6 +1,9 @@
 //! The program as a user meets it: commands, files, exit codes, messages. Needs no GPU.
 
 mod bad_input;
+mod bad_runs;
+mod calibrate;
+mod compare;
 mod dry_run;
 mod environment;
 mod help;
@@ -11,3 +14,4 @@ mod place;
 mod program;
 mod run;
 mod timeline;
+mod tune;

@@ -1,0 +1,306 @@
+//! The device profile: what is known of one GPU in constants, each with its interval and the
+//! experiment that gave it. `pdl calibrate` writes one, the simulated device runs on one.
+//!
+//! A profile is TOML (`schema/profile-1.0.json`). Times are ns, rates bytes a ns, sizes bytes.
+
+mod calibration;
+mod file;
+#[cfg(test)]
+mod tests;
+mod validate;
+
+use serde::{Deserialize, Serialize};
+
+pub use self::calibration::{
+    Agreement, AttributeCost, Calibration, Difference, EmptyHop, HostLaunch, SignedCost,
+};
+pub use self::file::{BUILT_IN, read};
+
+/// Version of the schema of a profile: major, minor. A reader takes its own and older minors.
+pub const PROFILE_SCHEMA: (u32, u32) = (1, 0);
+
+/// What is known of one GPU.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct Profile {
+    /// `"1.0"`.
+    pub schema_version: String,
+    /// Short name of the profile: `h200`.
+    pub name: String,
+    /// Where its constants come from.
+    pub origin: Origin,
+    /// How and when it was made, in words.
+    pub provenance: String,
+    /// Facts of the device.
+    pub device: DeviceFacts,
+    /// What a hop costs.
+    pub hops: Hops,
+    /// What a block does beside its work.
+    pub block: BlockCosts,
+    /// How blocks get onto SMs.
+    pub placement: Placement,
+    /// How an SM issues multiply-adds.
+    pub issue: Issue,
+    /// Memory.
+    pub memory: Memory,
+    /// The instruments.
+    pub instruments: Instruments,
+    /// Host time.
+    pub host: Host,
+    /// Spread of samples.
+    pub noise: NoiseLevel,
+    /// What `pdl calibrate` measured beside; no model reads it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub calibration: Option<Calibration>,
+}
+
+/// Where the constants of a profile come from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub enum Origin {
+    /// Measured on a device of this kind; every constant has an interval or says it is assumed.
+    Measured,
+    /// Taken from data sheets and other devices: every output says so.
+    Datasheet,
+    /// Measured on the simulated device, which was given its constants: every output says so.
+    Simulated,
+}
+
+/// One number, how well it is known, and how it came to be known.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct Constant {
+    /// The number, in the unit that its name ends in.
+    pub value: f64,
+    /// Lower end of its 95 % interval.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lo: Option<f64>,
+    /// Upper end.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hi: Option<f64>,
+    /// The experiment that gave it: a command or a name, or why it is assumed.
+    pub experiment: String,
+    /// Not measured, or without an interval: a guess of the right order.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub assumed: bool,
+}
+
+impl Constant {
+    /// A measured constant with its 95 % interval.
+    pub fn measured(value: f64, (lo, hi): (f64, f64), experiment: impl Into<String>) -> Constant {
+        let experiment = experiment.into();
+        Constant { value, lo: Some(lo), hi: Some(hi), experiment, assumed: false }
+    }
+
+    /// A constant that was not measured; `why` says what it rests on.
+    pub fn assumed(value: f64, why: impl Into<String>) -> Constant {
+        Constant { value, lo: None, hi: None, experiment: why.into(), assumed: true }
+    }
+}
+
+/// Facts that the driver or a data sheet tells.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct DeviceFacts {
+    /// Product name.
+    pub product: String,
+    /// Compute capability, major and minor.
+    pub capability: (u32, u32),
+    /// Streaming multiprocessors.
+    pub sm_count: u32,
+    /// Resident threads an SM.
+    pub sm_threads: u32,
+    /// Resident blocks an SM.
+    pub sm_blocks: u32,
+    /// 32-bit registers an SM.
+    pub sm_registers: u32,
+    /// Shared memory an SM, bytes.
+    pub sm_shared_bytes: u32,
+    /// Dynamic shared memory that a block may opt in to, bytes.
+    pub block_shared_bytes: u32,
+    /// Shared memory that the system keeps of each resident block, bytes.
+    pub reserved_shared_bytes: u32,
+    /// Blocks of the largest cluster.
+    pub cluster_blocks: u32,
+    /// Warp schedulers an SM; each issues one warp instruction a cycle.
+    pub sm_schedulers: u32,
+    /// SM clock under load, MHz.
+    pub sm_mhz: u32,
+    /// L2 as the runtime reports it, bytes.
+    pub l2_bytes: u64,
+    /// Device memory, bytes.
+    pub memory_bytes: u64,
+    /// Driver that the constants belong to; empty when none was there.
+    pub driver: String,
+    /// CUDA toolkit that the kernels were built with; empty when unknown.
+    pub toolkit: String,
+}
+
+/// What a hop costs, at several numbers of resident blocks. Between knots lines, past the last on
+/// along its line.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct Hops {
+    /// Nodes of a graph.
+    pub graph: Vec<HopKnot>,
+    /// Stream launches behind a gate.
+    pub stream: Vec<HopKnot>,
+    /// The arms beside: launch-completion edges, flags, persistent.
+    pub bounds: Vec<BoundKnot>,
+}
+
+/// A hop's constants at one number of resident blocks.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct HopKnot {
+    /// Blocks of the grid that are resident at once.
+    pub blocks: u32,
+    /// Last end of the primary to last begin of the secondary over a full dependency.
+    pub full_gap_ns: Constant,
+    /// Last trigger of the primary to last begin of the secondary.
+    pub launch_ns: Constant,
+    /// The same when the blocks' exits are the trigger.
+    pub exit_launch_ns: Constant,
+    /// Begin of a block to its first useful instruction; a preamble at least as long hides it.
+    pub entry_ns: Constant,
+    /// Last end of the primary to the return of syncs that were waiting.
+    pub release_ns: Constant,
+}
+
+/// The constants of the other arms at one number of resident blocks.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct BoundKnot {
+    /// Blocks of the grid that are resident at once.
+    pub blocks: u32,
+    /// Last begin of the primary to last begin of the secondary over a launch-completion edge.
+    pub completion_launch_ns: Constant,
+    /// Last end of the primary to the return of acquires that were polling.
+    pub flag_ns: Constant,
+    /// One crossing of a grid barrier in a cooperative kernel.
+    pub barrier_ns: Constant,
+}
+
+/// What a block does beside its work.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct BlockCosts {
+    /// End of the body's work to the block's end: reduction and last store.
+    pub tail_ns: Constant,
+    /// End of the body's work to a trigger after the last store.
+    pub after_ns: Constant,
+    /// What the instructions of sync and trigger cost a hop over full dependencies.
+    pub code_cost_ns: Constant,
+    /// What a block barrier before the trigger adds to it.
+    pub barrier_trigger_ns: Constant,
+    /// Registers a thread of the kernels.
+    pub thread_registers: u32,
+}
+
+/// How blocks get onto SMs.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct Placement {
+    /// Time between two blocks of a grid that begin on free SMs.
+    pub block_ns: Constant,
+    /// End of a block to the begin of the next in its slot, grid already launched.
+    pub refill_ns: Constant,
+    /// First to last block of a node to end where all do the same.
+    pub drain_ns: Constant,
+    /// Nodes that may be resident ahead of the one whose body runs.
+    pub run_ahead_nodes: Constant,
+}
+
+/// How an SM issues multiply-adds.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct Issue {
+    /// Cycles a multiply-add of a warp that has its scheduler to itself.
+    pub lone_warp_cycles: Constant,
+}
+
+/// Memory.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct Memory {
+    /// Large streaming reads from HBM.
+    pub hbm_bytes_per_ns: Constant,
+    /// First byte from HBM.
+    pub hbm_latency_ns: Constant,
+    /// Streaming reads that hit L2.
+    pub l2_bytes_per_ns: Constant,
+    /// First byte from L2.
+    pub l2_latency_ns: Constant,
+    /// What one SM can take in.
+    pub sm_bytes_per_ns: Constant,
+    /// Bytes that a thread of a streaming body keeps in flight.
+    pub thread_in_flight_bytes: Constant,
+}
+
+/// The instruments.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct Instruments {
+    /// Between the events of an empty pair.
+    pub event_pair_ns: Constant,
+    /// What stamping adds to a node.
+    pub stamp_ns: Constant,
+    /// From the opening of the gate to the first event.
+    pub gate_ns: Constant,
+    /// Step of the global timer.
+    pub timer_step_ns: Constant,
+    /// Largest offset of the global timer between SMs.
+    pub timer_skew_ns: Constant,
+    /// Launches that a closed gate holds before the host blocks.
+    pub queue_depth: Constant,
+}
+
+/// Host time.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct Host {
+    /// One stream launch while the device keeps up (host-bound), without the attribute.
+    pub stream_launch_ns: Constant,
+    /// The same with the programmatic attribute.
+    pub stream_pdl_launch_ns: Constant,
+    /// One stream launch into a queue that is behind (GPU-bound), without the attribute.
+    pub queued_launch_ns: Constant,
+    /// The same with the programmatic attribute.
+    pub queued_pdl_launch_ns: Constant,
+    /// One launch of a graph.
+    pub graph_launch_ns: Constant,
+    /// What each node adds to it.
+    pub graph_node_ns: Constant,
+    /// Instantiating a graph and preparing a chain, a node.
+    pub prepare_node_ns: Constant,
+    /// Host time around a sample: poison, gate, drain and check.
+    pub sample_ns: Constant,
+}
+
+/// Spread of samples.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct NoiseLevel {
+    /// Relative standard deviation of a sample.
+    pub sample_ratio: Constant,
+    /// Part of it, as variance, that a sample shares with its neighbours in time.
+    pub shared_ratio: Constant,
+    /// How much of the shared part is left at the next sample.
+    pub memory_ratio: Constant,
+    /// How much slower the first sample of a chain is.
+    pub first_slower_ratio: Constant,
+}
