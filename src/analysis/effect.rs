@@ -29,7 +29,7 @@ impl Effect {
             saved,
             speedup: ratio.median.exp(),
             speedup_interval: ratio.interval.map(|interval| interval.map(f64::exp)),
-            p_value: sign_p_value(&differences, saved.serial.inflation),
+            p_value: sign_p_value(&differences, saved.serial.evidence_inflation),
         })
     }
 }

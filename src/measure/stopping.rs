@@ -4,9 +4,6 @@ use std::time::Duration;
 
 use crate::stats::{self, Interval};
 
-/// Independent rounds that every effect needs, whatever its size: fewer are worth no interval.
-const LEAST_EFFECTIVE: f64 = 12.0;
-
 /// When a group of points has been measured enough.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Stopping {
@@ -41,7 +38,7 @@ impl Default for Stopping {
             margin_us: 0.02,
             margin_ratio: 0.005,
             stamp_repetitions: 5,
-            effective_rounds: LEAST_EFFECTIVE,
+            effective_rounds: 6.0,
         }
     }
 }
@@ -91,9 +88,8 @@ impl Stopping {
     /// open.
     pub fn for_effects(mut self, effects: usize) -> Self {
         const LEVEL: f64 = 0.05;
-        const USUALLY_LOST: f64 = 1.5;
-        let holm = (2.0 * effects.max(1) as f64 / LEVEL).log2().ceil() + 1.0;
-        self.effective_rounds = holm.max(LEAST_EFFECTIVE);
+        const USUALLY_LOST: f64 = 4.0 / 3.0;
+        self.effective_rounds = (2.0 * effects.max(1) as f64 / LEVEL).log2().ceil() + 1.0;
         let rounds = (self.effective_rounds * USUALLY_LOST).ceil() as u32;
         self.rounds_min = self.rounds_min.max(rounds).min(self.rounds_max);
         self
@@ -125,16 +121,14 @@ impl Stopping {
     }
 
     /// Whether an effect, given in rounds (ns a hop, in order of time), is known well enough: its
-    /// interval is as wide as half of the whole margin ±`margin_ns`, or less, and the rounds are
-    /// worth enough independent ones for an interval, and for a verdict where it lies outside the
-    /// margin.
+    /// interval is as wide as half of the whole margin ±`margin_ns`, or less, and where it lies
+    /// outside the margin there is evidence enough to survive the correction for many comparisons.
     pub fn is_precise(&self, effect_ns: &[f64], margin_ns: f64) -> bool {
         let Some(estimate) = stats::estimate_median(effect_ns, stats::CONFIDENCE) else {
             return false;
         };
         let narrow = estimate.interval.is_some_and(|Interval { lo, hi }| hi - lo <= margin_ns);
         let small = estimate.median.abs() <= margin_ns;
-        let needed = if small { LEAST_EFFECTIVE } else { self.effective_rounds };
-        narrow && estimate.effective_count() >= needed
+        narrow && (small || estimate.evidence_count() >= self.effective_rounds)
     }
 }

