@@ -615,7 +615,8 @@ impl Chain {
     /// Whether its amounts of work are given, so that nothing is left to calibrate: another run
     /// settled them.
     pub fn has_amounts(&self) -> bool {
-        self.preamble.units > 0 || self.body.units > 0
+        // Of the user's own kernels it is a place in a list.
+        self.body.kind != BodyKind::Kernel && (self.preamble.units > 0 || self.body.units > 0)
     }
 
     /// Checks what no GPU could run.

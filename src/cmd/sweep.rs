@@ -75,6 +75,11 @@ fn calibration(path: &Path) -> Result<String> {
 fn again(path: &Path, seed: u64) -> Result<Plan> {
     let found = read_run(path)?;
     let plan = Plan::from_record(&found.manifest.plan, seed)?;
+    if found.manifest.kernel.is_some() {
+        let cause = "it is a run of your own kernels";
+        return Err(Error::usage(format!("repeat {}", path.display()), cause)
+            .remedy("pdl kernel with the same chain file measures the same points"));
+    }
     if plan.points.is_empty() {
         return Err(Error::failed(format!("repeat {}", path.display()), "it has no points"));
     }

@@ -110,7 +110,7 @@ pub fn compare_across(a: (&str, &Side), b: (&str, &Side)) -> Result<Across> {
     let mut rows = Vec::new();
     for (key, chain, answer) in &of_a {
         if let Some(other) = in_b.remove(&(key.clone(), answer.submission)) {
-            rows.push(row(chain, answer, other, b.1));
+            rows.push(row(group_label(&a.1.manifest, chain), answer, other, b.1));
         }
     }
     if rows.is_empty() {
@@ -153,7 +153,6 @@ impl Across {
 
 /// Answers with the definition of their group.
 fn answers(side: &Side) -> Vec<(String, Chain, &Answer)> {
-    let sm_count = side.manifest.facts.sm_count;
     let chain = |group: u32| {
         let point = side.manifest.plan.points.iter().find(|point| point.group == group);
         point.map(|point| point.chain)
@@ -162,7 +161,7 @@ fn answers(side: &Side) -> Vec<(String, Chain, &Answer)> {
     answers
         .filter_map(|answer| {
             let chain = chain(answer.group)?;
-            Some((group_key_by_sm(&chain, sm_count), chain, answer))
+            Some((group_key_by_sm(&side.manifest, &chain), chain, answer))
         })
         .collect()
 }
@@ -178,13 +177,13 @@ fn said(answer: &Answer) -> Said {
     }
 }
 
-fn row(chain: &Chain, answer: &Answer, other: &Answer, b: &Side) -> AcrossRow {
+fn row(group: String, answer: &Answer, other: &Answer, b: &Side) -> AcrossRow {
     let (of_a, of_b) = (said(answer), said(other));
     let kept = of_a.recommended.and_then(|trigger| kept(trigger, other, b));
     let newly = of_b.hurting.iter().filter(|trigger| !of_a.hurting.contains(trigger));
     let overlap = of_a.plateau.iter().any(|trigger| of_b.plateau.contains(trigger));
     AcrossRow {
-        group: group_label(chain),
+        group,
         submission: answer.submission,
         sign: sign(of_a.verdict, of_b.verdict),
         trigger: trigger(&of_a, &of_b, kept),

@@ -94,7 +94,7 @@ fn draft(side: &Side, run: &Indexed, of_a: &Entry, of_b: &Entry) -> Draft {
     let effect =
         run.both(of_a, of_b).and_then(|(one, other, hops)| Effect::between(one, other, hops));
     let mut row = Row {
-        group: group_label(&of_a.record.chain),
+        group: group_label(run.manifest, &of_a.record.chain),
         point_a: of_a.record.point.clone(),
         point_b: of_b.record.point.clone(),
         arm: of_b.record.arm,

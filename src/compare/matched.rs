@@ -30,18 +30,19 @@ pub(super) fn matched<'r, 'a>(
     };
     let mut of_b: HashMap<String, &Entry> = HashMap::new();
     for entry in entries(right) {
-        of_b.entry(key(entry.record)).or_insert(entry);
+        of_b.entry(key(right.manifest, entry.record)).or_insert(entry);
     }
     let mut matched = Matched { both: Vec::new(), only_a: Vec::new(), only_b: Vec::new() };
     for entry in entries(left) {
-        match of_b.remove(&key(entry.record)) {
+        match of_b.remove(&key(left.manifest, entry.record)) {
             Some(other) => matched.both.push((entry, other)),
-            None => matched.only_a.push(label(entry.record)),
+            None => matched.only_a.push(label(left.manifest, entry.record)),
         }
     }
     let left_over = entries(right).filter(|entry| {
-        of_b.get(&key(entry.record)).is_some_and(|other| std::ptr::eq(*other, *entry))
+        of_b.get(&key(right.manifest, entry.record))
+            .is_some_and(|other| std::ptr::eq(*other, *entry))
     });
-    matched.only_b = left_over.map(|entry| label(entry.record)).collect();
+    matched.only_b = left_over.map(|entry| label(right.manifest, entry.record)).collect();
     matched
 }

@@ -43,7 +43,7 @@ pub(super) fn draft(
         row.as_ref().and_then(field)
     };
     let mut row = Row {
-        group: group_label(&of_a.record.chain),
+        group: group_label(left.manifest, &of_a.record.chain),
         point_a: of_a.record.point.clone(),
         point_b: of_b.record.point.clone(),
         arm: of_a.record.arm,

@@ -148,7 +148,7 @@ impl Sessions {
         let margin_ns = (options.margin_us * 1e3).max(options.margin_ratio * period);
         let moved = change.map(|change| change.median.abs() > margin_ns);
         self.all.push(Session {
-            group: group_label(&a.record.chain),
+            group: group_label(left.manifest, &a.record.chain),
             sentinel_change_ns: change.map(|change| change.median),
             moved: moved.unwrap_or(false),
         });
