@@ -6,6 +6,7 @@ use crate::chain::{Arm, Mode, Submission, Trigger};
 use crate::device::Backend;
 use crate::profile::{Calibration, HopKnot, Origin, Profile};
 use crate::record::{Manifest, PlanPoint, SummaryRow};
+use crate::units::{percent, us};
 
 /// The bounds of one group in one submission. Two things bound a period from below: a node cannot
 /// be released before its primary has ended, and launches follow each other no faster than those
@@ -29,6 +30,28 @@ pub struct Bounds {
     pub ceiling_ns: f64,
     /// The most that any trigger saved, ns a hop; `None` where no subject was timed.
     pub saved_ns: Option<f64>,
+}
+
+impl Bounds {
+    /// Floor and ceiling in words, and how much of the ceiling was reached.
+    pub fn sentence(&self) -> String {
+        let reached = self.saved_ns.filter(|_| self.ceiling_ns > 0.0).map_or_else(
+            || "nothing was tried".to_owned(),
+            |saved| {
+                let part = percent(saved / self.ceiling_ns);
+                format!("the best here saves {}, {part} of it", us(saved))
+            },
+        );
+        format!(
+            "calibration, {}: floor {} a node (body + release {}; empty at entry {}), ceiling {} a \
+             hop: {reached}",
+            self.submission.name(),
+            us(self.floor_ns),
+            us(self.release_ns),
+            us(self.entry_ns),
+            us(self.ceiling_ns),
+        )
+    }
 }
 
 /// Why a profile says nothing about a run; `None` where it does.

@@ -12,9 +12,9 @@ use crate::record::{Manifest, PlanPoint, PlanRecord, PointRecord, SampleRow};
 
 /// Nodes of the short and the long chain.
 pub(crate) const NODES: u32 = 51;
-pub(super) const LONG_NODES: u32 = 4 * NODES;
+pub(crate) const LONG_NODES: u32 = 4 * NODES;
 /// Period of the baseline, ns.
-pub(super) const BASELINE_NS: f64 = 6000.0;
+pub(crate) const BASELINE_NS: f64 = 6000.0;
 
 pub(crate) fn chain() -> Chain {
     Chain {
@@ -39,7 +39,7 @@ pub(crate) fn record(point: &str, arm: Arm, trigger: Option<Trigger>) -> PointRe
         body_ns: Some(4000.0),
         preamble_ns: Some(2000.0),
         proof: Proof::default(),
-        verification: Verification { checked: 132 * u64::from(NODES), mismatches: 0, first: None },
+        verification: Verification { checked: 132 * u64::from(NODES), ..Verification::default() },
         stamps: None,
         skipped: None,
     }
@@ -76,14 +76,14 @@ pub(crate) fn facts() -> Facts {
 
 /// A run of one group, its samples shuffled within each round.
 #[derive(Clone)]
-pub(super) struct Fixture {
+pub(crate) struct Fixture {
     pub manifest: Manifest,
     pub points: Vec<PointRecord>,
     pub samples: Vec<SampleRow>,
 }
 
 /// What is true of an arm: time it saves a hop against the baseline, ns.
-pub(super) type Truth<'t> = &'t dyn Fn(Arm, Option<Trigger>) -> f64;
+pub(crate) type Truth<'t> = &'t dyn Fn(Arm, Option<Trigger>) -> f64;
 
 impl Fixture {
     /// Graph arms at `triggers`, `rounds` rounds, durations exact but for a gaussian-like noise of
@@ -143,6 +143,7 @@ impl Fixture {
             facts: facts(),
             health: Health::default(),
             plan,
+            kernel: None,
         };
         Fixture { manifest, points, samples }
     }

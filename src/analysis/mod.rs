@@ -6,8 +6,10 @@
 //! row with any wrong value has no period, no saved time and no speed-up.
 
 mod answer;
+mod best;
 mod bounds;
 mod cause;
+mod command;
 mod contamination;
 mod crossover;
 mod effect;
@@ -15,8 +17,10 @@ mod effect;
 pub(crate) mod fixture;
 mod floor;
 mod index;
+mod paste;
 mod plateau;
 mod proof;
+mod reason;
 mod rows;
 mod run;
 mod verdict;
@@ -25,13 +29,16 @@ mod warnings;
 use serde::Serialize;
 
 pub use answer::{Answer, obligation};
+pub use best::{Best, Next, Standing};
 pub use bounds::{Bounds, bounds, mismatch};
-pub use cause::outlasts;
-pub use contamination::{Contamination, contamination_index};
-pub use crossover::Crossover;
+pub use cause::{outlasts, placement};
+pub use command::{exact_command, repeat_command};
+pub use contamination::Contamination;
+pub use crossover::{Course, Crossover, NO_CROSSOVER, Step};
 pub use floor::{Floor, GroupFloor, WINDOW_ROUNDS};
 pub use plateau::{Choice, Plateau};
 pub use proof::{proof_verdict, tolerance_ns};
+pub use reason::reason_words;
 pub use verdict::{LEVEL, judge, margin_ns};
 pub use warnings::Warning;
 
@@ -54,10 +61,14 @@ pub struct Summary {
     pub answers: Vec<Answer>,
     /// One for each arm and trigger that was run both isolated and pipelined.
     pub contamination: Vec<Contamination>,
-    /// One for each submission of groups that differ in body alone.
+    /// The best arm of each isolated group that has a subject.
+    pub bests: Vec<Best>,
+    /// One for each submission of groups that differ in one quantity alone.
     pub crossovers: Vec<Crossover>,
     /// What a reader should know before believing the numbers.
     pub warnings: Vec<Warning>,
+    /// The answer in one line, for a pull request.
+    pub paste: String,
     /// Floor and ceiling by the calibration that lies beside the run; empty without one.
     pub bounds: Vec<Bounds>,
 }
@@ -91,13 +102,21 @@ pub fn summarise(manifest: &Manifest, points: &[PointRecord], samples: &[SampleR
 /// The same of a run whose samples were sorted into series before.
 pub(crate) fn summarise_indexed(run: &Indexed) -> Summary {
     let floor = Floor::of(run);
-    let rows = rows::rows(run, &floor);
-    let answers = answer::answers(run, &rows);
+    let mut rows = rows::rows(run, &floor);
     let contamination = contamination::contamination(run, &rows);
-    let crossovers = crossover::crossovers(run, &answers);
-    let warnings = warnings::warnings(run, &rows, &floor);
-    let bounds = Vec::new();
-    Summary { rows, floor, answers, contamination, crossovers, warnings, bounds }
+    contamination::mark(&mut rows, &contamination);
+    let answers = answer::answers(run, &rows, &contamination);
+    Summary {
+        bests: best::bests(run, &rows, &answers),
+        crossovers: crossover::crossovers(run, &answers),
+        warnings: warnings::warnings(run, &rows, &floor),
+        paste: paste::paste(run, &rows, &answers, &floor),
+        bounds: Vec::new(),
+        rows,
+        floor,
+        answers,
+        contamination,
+    }
 }
 
 #[cfg(test)]

@@ -24,7 +24,7 @@ pub struct CalibrateArgs {
     /// Replace the file that --out names
     #[arg(long, env = "PDL_OVERWRITE", value_parser = parse_switch)]
     pub overwrite: bool,
-    /// Device: the simulated one gives back the constants it was given
+    /// Device: auto is a GPU; the simulated one gives back the constants it was given
     #[arg(long, value_enum, default_value_t, env = "PDL_BACKEND")]
     pub backend: BackendChoice,
     /// Seed of the order in a round

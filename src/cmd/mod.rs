@@ -2,13 +2,16 @@
 
 mod calibrate;
 mod check;
+mod closing;
 mod compare;
 mod conform;
 mod device;
 mod doctor;
+mod dry_run;
 mod findings;
 mod inspect;
 mod junit;
+mod kernel;
 mod outputs;
 mod report;
 mod supervise;
@@ -20,7 +23,7 @@ mod tune;
 pub mod unpaired;
 
 pub use device::{Opened, Without, open, open_for};
-pub use outputs::{rebuild, render};
+pub use outputs::{rebuild, rebuild_beside, render};
 pub use sweep::{Finished, sweep};
 pub use terminal::note;
 
@@ -41,6 +44,7 @@ pub fn run(cli: Cli) -> Result<()> {
         Command::Conform(args) => conform::conform(&args),
         Command::Timeline(args) => timeline::timeline(&args),
         Command::Inspect(args) => inspect::inspect(&args),
+        Command::Kernel(args) => kernel::kernel(&args),
         Command::Compare(args) => compare::compare(&args),
         Command::Report(args) => report::report(&args),
     }

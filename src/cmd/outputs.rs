@@ -8,62 +8,100 @@ use crate::analysis::{Summary, summarise};
 use crate::cli::Format;
 use crate::device::Backend;
 use crate::error::{Error, Kind, Result};
+use crate::kernel::Policy;
+use crate::page;
 use crate::plot::{self, Chosen, Context};
 use crate::profile::Profile;
 use crate::record::{
-    Manifest, Run, Standing, Verdict, read_calibration, read_run, standing, write_derived,
-    write_summary,
+    CALIBRATION, CHECK, CONFORM, KernelRun, KernelVariant, Manifest, Run, Standing, Verdict,
+    read_attached, read_calibration, read_run, standing, write_derived, write_summary,
 };
 
-/// Rebuilds summary.csv and the charts of the run in `path` from its raw files alone, whatever is
-/// there in their place.
+/// Files to attach to a run: their names in it, and their bytes, which were found to be what they
+/// should be.
+pub type Attachments = Vec<(&'static str, Vec<u8>)>;
+
+/// Rebuilds summary.csv, the charts and the page of the run in `path` from its raw files and what
+/// is attached to it, whatever is there in their place.
 ///
 /// # Errors
 /// A run that cannot be read, or a disk that cannot be written.
 pub fn rebuild(path: &Path) -> Result<(Summary, Run)> {
-    let (summary, run) = derive(path)?;
-    write(path, &summary, &run, &Standing::default())?;
-    Ok((summary, run))
+    let derived = derive(path)?;
+    write(path, &derived, &Standing::default())?;
+    Ok((derived.summary, derived.run))
 }
 
 /// The same where a summary.csv may be there that this program did not just write: columns of
-/// somebody else are kept, and one that contradicts the samples is not replaced.
+/// somebody else are kept, and one that contradicts the samples is not replaced. First, these files
+/// are attached to the run.
 ///
 /// # Errors
-/// Those of [`rebuild`], and a contradiction, with its place.
-pub fn rebuild_beside(path: &Path) -> Result<(Summary, Run)> {
-    let (summary, mut run) = derive(path)?;
-    let standing = standing(path, &summary.rows, run.end.is_some())?;
-    write(path, &summary, &run, &standing)?;
-    run.notes.extend(standing.notes());
-    Ok((summary, run))
+/// Those of [`rebuild`], and a contradiction, with its place; then nothing is attached.
+pub fn rebuild_beside(path: &Path, attachments: &Attachments) -> Result<(Summary, Run)> {
+    let mut derived = derive(path)?;
+    let standing = standing(path, &derived.summary.rows, derived.run.end.is_some())?;
+    for (name, bytes) in attachments {
+        write_derived(path, name, bytes)?;
+    }
+    write(path, &derived, &standing)?;
+    derived.run.notes.extend(standing.notes());
+    Ok((derived.summary, derived.run))
 }
 
-fn derive(path: &Path) -> Result<(Summary, Run)> {
+/// A run and what follows from it.
+struct Derived {
+    summary: Summary,
+    run: Run,
+    /// The device profile that lies beside it.
+    profile: Option<Profile>,
+}
+
+fn derive(path: &Path) -> Result<Derived> {
     let mut run = read_run(path)?;
     let mut summary = summarise(&run.manifest, &run.points, &run.samples);
-    match calibration(path) {
-        Ok(Some(profile)) => summary.bound(&profile, &run.manifest),
-        Ok(None) => {}
-        // The run is worth its tables without it.
-        Err(error) => run.notes.push(error.to_string()),
+    let profile = match calibration(path) {
+        Ok(profile) => profile,
+        // The run is worth its tables without it. The page is the same wherever the run lies.
+        Err(error) => {
+            run.notes.push(format!("{CALIBRATION}: {}", error.cause()));
+            None
+        }
+    };
+    if let Some(profile) = &profile {
+        summary.bound(profile, &run.manifest);
     }
-    Ok((summary, run))
+    Ok(Derived { summary, run, profile })
 }
 
-fn write(path: &Path, summary: &Summary, run: &Run, standing: &Standing) -> Result<()> {
+fn write(path: &Path, derived: &Derived, standing: &Standing) -> Result<()> {
+    let Derived { summary, run, profile } = derived;
     write_derived(path, "summary.csv", &standing.write(&summary.rows))?;
-    let context = context(&run.manifest, summary);
-    for (name, svg) in plot::render_all(&summary.rows, &run.samples, &context) {
+    if let Some(policy) = Policy::of(&run.manifest, summary) {
+        let json = serde_json::to_vec_pretty(&policy)
+            .map_err(|error| Error::failed("write the policy as JSON", error))?;
+        write_derived(path, "policy.json", &json)?;
+    }
+    let charts = plot::render_all(&summary.rows, &run.samples, &context(&run.manifest, summary));
+    for (name, svg) in &charts {
         write_derived(path, &format!("charts/{name}"), svg.as_bytes())?;
     }
-    Ok(())
+    let (conform, check) = (read_attached(path, CONFORM)?, read_attached(path, CHECK)?);
+    let page = page::render(&page::Inputs {
+        summary,
+        run,
+        charts: &charts,
+        conform: conform.as_ref(),
+        check: check.as_ref(),
+        profile: profile.as_ref(),
+    })?;
+    write_derived(path, "report.html", page.as_bytes())
 }
 
 /// The calibration that lies beside the run.
 fn calibration(path: &Path) -> Result<Option<Profile>> {
     let Some(text) = read_calibration(path)? else { return Ok(None) };
-    let file = path.join("calibration.toml");
+    let file = path.join(CALIBRATION);
     let profile = text.parse::<Profile>();
     profile.map(Some).map_err(|cause| Error::failed(format!("read {}", file.display()), cause))
 }
@@ -81,17 +119,33 @@ fn context(manifest: &Manifest, summary: &Summary) -> Context {
         let trigger = Some(plateau.recommended.trigger);
         Some(Chosen { group: answer.group, arm: answer.arm, trigger })
     });
+    let unsafe_no_sync = manifest.kernel.as_ref().is_some_and(|kernel| kernel.unsafe_no_sync);
     Context {
         caption: format!(
-            "{}, driver {driver}, pdl {} revision {revision}",
+            "{}{}, driver {driver}, pdl {} revision {revision}",
+            if unsafe_no_sync { "UNSAFE, kernels without a sync: " } else { "" },
             facts.label(),
             manifest.version
         ),
         simulated: facts.backend == Backend::Sim,
         points: manifest.plan.points.clone(),
+        own: own_groups(manifest),
         floors_us,
         chosen: chosen.collect(),
     }
+}
+
+/// What the groups of the user's own kernels run.
+fn own_groups(manifest: &Manifest) -> BTreeMap<u32, String> {
+    let kernel = manifest.kernel.iter();
+    let variants =
+        kernel.flat_map(|kernel| (0..).zip(kernel.variants.iter()).map(move |v| (kernel, v)));
+    let text = |(kernel, (at, variant)): (&KernelRun, (u32, &KernelVariant))| {
+        let axes = variant.axes_text();
+        let axes = if axes.is_empty() { String::new() } else { format!(", {axes}") };
+        (at, format!("{}{axes}", kernel.name))
+    };
+    variants.map(text).collect()
 }
 
 /// The summary in the format that was asked for.
@@ -100,8 +154,8 @@ fn context(manifest: &Manifest, summary: &Summary) -> Context {
 /// A summary that is no JSON: none.
 pub fn render(summary: &Summary, run: &Run, format: Format) -> Result<String> {
     Ok(match format {
-        Format::Table => table::summary(summary, run),
-        Format::Markdown => table::markdown(summary, run),
+        Format::Table => table::summary(summary, run) + &policy_text(summary, run),
+        Format::Markdown => table::markdown(summary, run) + &policy_text(summary, run),
         Format::Csv => String::from_utf8_lossy(&write_summary(&summary.rows)).into_owned(),
         Format::Json => {
             let document = serde_json::json!({ "manifest": run.manifest, "summary": summary });
@@ -111,6 +165,12 @@ pub fn render(summary: &Summary, run: &Run, format: Format) -> Result<String> {
         }
         Format::Junit => super::junit::render(summary, run)?,
     })
+}
+
+/// The policy of a run of the user's own kernels; nothing for another run.
+fn policy_text(summary: &Summary, run: &Run) -> String {
+    Policy::of(&run.manifest, summary)
+        .map_or_else(String::new, |policy| format!("\n{}", policy.text()))
 }
 
 /// A wrong result anywhere is exit code 4; a run in which every row was skipped is 1.

@@ -8,7 +8,7 @@ use super::read::{CALIBRATION, END, MANIFEST, POINTS};
 use super::samples;
 use crate::error::{Error, Result};
 
-/// Writes a file that is derived from a run (`summary.csv`, `charts/x.svg`) into
+/// Writes a file that is derived from a run (`summary.csv`, `charts/x.svg`) or attached to it into
 /// its directory, replacing the one before as a whole; a missing folder is made.
 ///
 /// # Errors

@@ -1,7 +1,7 @@
 //! Reads a run directory. What is in it may come from anywhere: every file is checked to be a
 //! regular file of that directory, read with bounded memory, and refused with its line.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::fmt::Display;
 use std::fs::File;
 use std::io::{BufReader, ErrorKind, Read};
@@ -14,12 +14,14 @@ use super::cell::shown;
 use super::lines::Lines;
 use super::samples::{self, Samples, torn_note};
 use super::{End, Manifest, PointRecord, SCHEMA, SampleRow};
+use crate::chain::Arm;
 use crate::error::{Error, Result};
 
 pub(super) const MANIFEST: &str = "manifest.json";
 pub(super) const POINTS: &str = "points.jsonl";
 pub(super) const END: &str = "end.json";
-pub(super) const CALIBRATION: &str = "calibration.toml";
+/// The device profile that lies beside a run.
+pub const CALIBRATION: &str = "calibration.toml";
 
 /// The largest file that is read as a whole, in bytes: a plan of 10⁵ points stays below.
 pub(super) const MAX_FILE_BYTES: u64 = 64 << 20;
@@ -41,6 +43,14 @@ pub struct Run {
     pub end: Option<End>,
     /// What the user should know of the files, one line each.
     pub notes: Vec<String>,
+}
+
+impl Run {
+    /// The record that holds for each point and arm.
+    pub fn latest(&self) -> HashMap<(&str, Arm), &PointRecord> {
+        // Of two, the later one is inserted last.
+        self.points.iter().map(|record| ((record.point.as_str(), record.arm), record)).collect()
+    }
 }
 
 /// A run, and how much of its growing files is whole.
@@ -219,7 +229,7 @@ pub(super) fn target_in(dir: &Path, name: &str) -> Result<PathBuf, String> {
 }
 
 /// Whether the run has such a file, be it a broken link.
-fn exists(dir: &Path, name: &str) -> bool {
+pub(super) fn exists(dir: &Path, name: &str) -> bool {
     dir.join(name).symlink_metadata().is_ok()
 }
 
@@ -229,7 +239,7 @@ pub(super) fn read_error(path: &Path, line: u64, cause: impl Display) -> Error {
 }
 
 /// The same for JSON: `line` is that of the object in the file, 0 where the file is the object.
-fn json_error(path: &Path, line: u64, error: &serde_json::Error) -> Error {
+pub(super) fn json_error(path: &Path, line: u64, error: &serde_json::Error) -> Error {
     let text = error.to_string();
     let cause = text.rsplit_once(" at line ").map_or(text.as_str(), |(cause, _)| cause);
     let line = if line == 0 { error.line() as u64 } else { line };

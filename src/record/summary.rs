@@ -81,6 +81,9 @@ columns! {
     backend: Name,
     device: Plain,
     reason: Plain,
+    contamination: Ratio,
+    contamination_lo: Ratio,
+    contamination_hi: Ratio,
 }
 
 /// The bytes of summary.csv: header and rows, LF, RFC 4180. A number that is not finite is left

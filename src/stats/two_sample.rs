@@ -71,7 +71,8 @@ mod tests {
 
     /// 1 to `count`, shifted, high and low in turn so that neighbours are not alike.
     fn series(count: usize, shift: f64) -> Ranked {
-        let at = |i: usize| if i % 2 == 0 { i / 2 + 1 } else { count - i / 2 } as f64 + shift;
+        let at =
+            |i: usize| if i.is_multiple_of(2) { i / 2 + 1 } else { count - i / 2 } as f64 + shift;
         Ranked::of(&(0..count).map(at).collect::<Vec<_>>()).unwrap()
     }
 

@@ -4,10 +4,10 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::program::{names, pdl, run, small_copy, succeed};
+use crate::program::{copied, names, pdl, run, small_copy, succeed};
 
 /// Every file of a run.
 fn files(dir: &Path) -> BTreeMap<String, Vec<u8>> {
@@ -199,6 +199,30 @@ fn what_another_program_or_a_kill_does_to_a_file_is_read() {
         read(dir.path(), &format!("{file} {what}"), expected);
         assert_eq!(fs::read_to_string(&path).unwrap(), text, "raw files are never rewritten");
     }
+}
+
+/// Every published minor version keeps a run under `tests/old-runs`: raw files alone, as it wrote
+/// them.
+#[test]
+fn runs_of_older_minor_versions_are_reported_and_compared() {
+    let root = std::env::var_os("CARGO_MANIFEST_DIR").map_or_else(Default::default, PathBuf::from);
+    let mut versions = 0;
+    for entry in fs::read_dir(root.join("tests/old-runs")).unwrap() {
+        let old = entry.unwrap().path();
+        let version = old.file_name().unwrap().to_str().unwrap().to_owned();
+        let dir = tempfile::tempdir().unwrap();
+        copied(&old, &dir.path().join("run"));
+        let manifest = fs::read_to_string(old.join("manifest.json")).unwrap();
+        assert!(manifest.contains(&format!("\"schema\": \"{version}\"")), "{version}");
+        let said = succeed(&mut pdl(dir.path(), ["report", "run"]));
+        assert_eq!(said.stderr, "", "{version}");
+        let rows = pdl_lab::record::read_summary(&dir.path().join("run/summary.csv")).unwrap();
+        assert!(rows.iter().any(|row| row.saved_ns.is_some()), "{version}");
+        let said = succeed(&mut pdl(dir.path(), ["compare", "run", "run"]));
+        assert!(!said.stdout.contains("note: files"), "{version}: {said:?}");
+        versions += 1;
+    }
+    assert!(versions > 0);
 }
 
 #[test]

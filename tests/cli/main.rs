@@ -6,6 +6,7 @@ mod calibrate;
 mod compare;
 mod dry_run;
 mod environment;
+mod findings;
 mod help;
 mod inspect;
 mod interruption;

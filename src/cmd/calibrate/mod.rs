@@ -11,7 +11,7 @@ use jiff::Timestamp;
 
 use super::device::{self, Without};
 use super::terminal::{self, note};
-use crate::cli::{CalibrateArgs, FindingsFormat, unread_variables};
+use crate::cli::{BackendChoice, CalibrateArgs, FindingsFormat, unread_variables};
 use crate::device::Device;
 use crate::error::{Error, Result};
 use crate::experiment::calibration::{Effort, calibrate as measure, expected, experiments};
@@ -31,10 +31,12 @@ pub fn calibrate(args: &CalibrateArgs) -> Result<()> {
         (Some(path), false) => Some(Output::claim(path, args.overwrite)?),
         _ => None,
     };
-    let opened = device::open(args.backend, args.seed, Without::default())?;
-    if let Some(text) = &opened.note {
-        note(format_args!("note: {text}"));
-    }
+    // Nobody who has no GPU wants the simulated device's constants without asking for them.
+    let backend = match args.backend {
+        BackendChoice::Auto => BackendChoice::Gpu,
+        chosen => chosen,
+    };
+    let opened = device::open(backend, args.seed, Without::default())?;
     let device = opened.device.as_ref();
     let effort = effort(args, device);
     let expected = expected(&effort, device.facts());

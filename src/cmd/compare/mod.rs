@@ -18,13 +18,17 @@ use crate::record::{read_run, standing};
 
 /// Compares, prints, and fails where `--fail-on` says so.
 pub fn compare(args: &CompareArgs) -> Result<()> {
-    let a = side(&args.a)?;
     let Some(path) = &args.b else {
         let (first, second) = two_arms(&args.arm)?;
-        let comparison = compare_arms(&args.a.display().to_string(), &a, first, second)?;
-        return finish(args, &comparison);
+        let name = args.a.display().to_string();
+        return finish(args, &compare_arms(&name, &side(&args.a)?, first, second)?);
     };
-    let b = side(path)?;
+    // Reading is most of the time.
+    let (a, b) = std::thread::scope(|scope| {
+        let b = scope.spawn(|| side(path));
+        (side(&args.a), b.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
+    });
+    let (a, b) = (a?, b?);
     let names = (args.a.display().to_string(), path.display().to_string());
     let (a, b) = ((names.0.as_str(), &a), (names.1.as_str(), &b));
     if args.across_devices {

@@ -36,6 +36,11 @@ impl Quantity {
         Quantity { value: self.value * factor, interval }
     }
 
+    /// The same quantity, `by` more.
+    pub fn plus(self, by: f64) -> Quantity {
+        Quantity { value: self.value + by, interval: self.interval.map(|end| end + by) }
+    }
+
     /// The same with an interval that is wider by `by` at both ends: what a resolution hides.
     pub fn widened(self, by: f64) -> Quantity {
         let interval = Interval { lo: self.interval.lo - by, hi: self.interval.hi + by };

@@ -173,7 +173,15 @@ impl<'a> Test<'a> {
 /// What may be said. `waves`: blocks of the secondary ÷ those that the device holds.
 fn judge(race: &mut Race, waves: Option<f64>) {
     let (verdict, reason) = match (race.wrong_bytes, race.early_bytes, race.residence) {
-        (_, 1.., _) => (
+        // A kernel without a sync does both; that it read too early is what its author must know.
+        (1.., 1.., _) => (
+            RaceVerdict::ReadsEarly,
+            format!(
+                "it reads and writes before the primary is done: {} bytes of {} are wrong",
+                race.wrong_bytes, race.region
+            ),
+        ),
+        (0, 1.., _) => (
             RaceVerdict::WritesEarly,
             format!(
                 "it writes {} bytes of {} before the primary is done",

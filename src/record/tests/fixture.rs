@@ -95,6 +95,7 @@ pub(crate) fn manifest() -> Manifest {
             stamp_repetitions: 5,
             effective_rounds: 12.0,
         },
+        kernel: None,
     }
 }
 
@@ -110,7 +111,7 @@ pub(crate) fn point(name: &str, arm: Arm) -> PointRecord {
         body_ns: Some(4012.3),
         preamble_ns: Some(1998.7),
         proof: Proof { kernel: "pdl::body".into(), edges: vec![edge], ..Proof::default() },
-        verification: Verification { checked: 6600, mismatches: 0, first: None },
+        verification: Verification { checked: 6600, ..Verification::default() },
         stamps: Some(Reduced { launch_gap_ns: Some(-1873.1), ..Reduced::default() }),
         skipped: None,
     }
@@ -199,6 +200,9 @@ pub(crate) fn summary_row() -> SummaryRow {
         useful_ns: Some(1500.0),
         parked_ns: Some(373.1),
         limit_ns: Some(4012.3),
+        contamination: Some(0.9712),
+        contamination_lo: Some(0.96),
+        contamination_hi: Some(0.98),
         backend: Backend::Sim,
         device: "H200, \"SXM\" SIMULATED".into(),
         reason: "a|b".into(),
