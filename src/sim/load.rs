@@ -159,7 +159,7 @@ impl Load {
             compute_ns: match chain.body.kind {
                 BodyKind::Fma => chain.body.units as f64 * issue.alone_ns,
                 BodyKind::Spin => chain.body.units as f64,
-                BodyKind::Hbm | BodyKind::L2 | BodyKind::None => 0.0,
+                BodyKind::Hbm | BodyKind::L2 | BodyKind::None | BodyKind::Kernel => 0.0,
             },
             stream: chain.body.kind.streams().then(|| stream(chain, resident, &issue)),
         })

@@ -98,7 +98,12 @@ impl Prepared for Simulated<'_> {
         let (chain, arm, load) = (&self.chain, self.arm, &self.load);
         let stamping = Stamping { chain, arm, load, factor: duration_ns / self.duration_ns };
         let blocks = stamping.blocks(&self.nodes());
-        Ok(Some(Stamps { grid_blocks: chain.shape.grid_blocks, blocks, duration_ns }))
+        Ok(Some(Stamps {
+            grid_blocks: chain.shape.grid_blocks,
+            blocks,
+            duration_ns,
+            ..Stamps::default()
+        }))
     }
 
     fn clocks(&mut self, reading: Reading) -> Result<Option<Clocks>> {

@@ -90,7 +90,7 @@ impl Stamping<'_> {
                 end_ns.min(release_ns + work_ns * f64::from(at) / f64::from(of))
             }
             Trigger::After => end_ns.min(release_ns + work_ns + profile::AFTER_NS),
-            Trigger::Implicit => f64::NAN,
+            Trigger::Implicit | Trigger::Site(_) => f64::NAN,
         }
     }
 
