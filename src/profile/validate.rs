@@ -82,17 +82,24 @@ impl Profile {
         let parts = [
             ("noise.shared_ratio", &self.noise.shared_ratio),
             ("noise.memory_ratio", &self.noise.memory_ratio),
+            ("memory.beside_alu_ratio", &self.memory.beside_alu_ratio),
+            ("issue.elder_ratio", &self.issue.elder_ratio),
         ];
         if let Some((name, part)) = parts.iter().find(|(_, part)| part.value > 1.0) {
             return Err(format!("{name} {} is above 1", part.value));
         }
         let positive = [
             ("issue.lone_warp_cycles", &self.issue.lone_warp_cycles),
+            ("issue.busy_warp_cycles", &self.issue.busy_warp_cycles),
+            ("issue.elder_ratio", &self.issue.elder_ratio),
             ("memory.hbm_bytes_per_ns", &self.memory.hbm_bytes_per_ns),
             ("memory.hbm_latency_ns", &self.memory.hbm_latency_ns),
             ("memory.l2_bytes_per_ns", &self.memory.l2_bytes_per_ns),
             ("memory.l2_latency_ns", &self.memory.l2_latency_ns),
+            ("issue.straggler_warps", &self.issue.straggler_warps),
             ("memory.sm_bytes_per_ns", &self.memory.sm_bytes_per_ns),
+            ("memory.hbm_sm_bytes_per_ns", &self.memory.hbm_sm_bytes_per_ns),
+            ("memory.beside_alu_ratio", &self.memory.beside_alu_ratio),
             ("memory.thread_in_flight_bytes", &self.memory.thread_in_flight_bytes),
             ("instruments.timer_step_ns", &self.instruments.timer_step_ns),
             ("instruments.queue_depth", &self.instruments.queue_depth),
