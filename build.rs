@@ -48,8 +48,12 @@ mod cuda {
         let found = find_toolkit();
         let home = PathBuf::from(&found["CUDA_HOME"]);
         compile_shim(&home);
+        compile_ranges(found.get("NVTX_INCLUDE"));
         generate_bindings(&found["LIBCLANG_PATH"]);
         link_runtime(&home);
+        // Tests build a tool that listens.
+        let nvtx = found.get("NVTX_INCLUDE").filter(|_| !packing()).map_or("", String::as_str);
+        println!("cargo::rustc-env=PDL_NVTX_INCLUDE={nvtx}");
         for tool in ["CUOBJDUMP", "NVDISASM"] {
             let path = found.get(tool).filter(|_| !packing()).map_or("", String::as_str);
             println!("cargo::rustc-env=PDL_{tool}={path}");
@@ -97,6 +101,17 @@ mod cuda {
         }
         archive.compile("pdl_shim");
         std::fs::write(key_path, key).expect("cannot write the key of the shim");
+    }
+
+    /// Host code alone: what Nsight Systems is told.
+    fn compile_ranges(nvtx_include: Option<&String>) {
+        let mut ranges = cc::Build::new();
+        ranges.cpp(true).std("c++17").include("cuda").file("cuda/range.cpp");
+        if let Some(folder) = nvtx_include {
+            // As a system's headers: their warnings are not ours.
+            ranges.flag("-isystem").flag(folder);
+        }
+        ranges.compile("pdl_range");
     }
 
     /// All that the shim's machine code depends on.

@@ -382,6 +382,12 @@ int32_t pdl_graph_connect(void* graph, void* from, void* to, uint32_t from_port)
  * their data. */
 int32_t pdl_graph_edges_without_data(void* graph);
 
+/* Ranges that tools such as Nsight Systems show; without a tool they cost a few nanoseconds. */
+void pdl_range_push(const char* name);
+void pdl_range_pop(void);
+/* Whether this build has them: it was made with the NVTX headers. */
+int32_t pdl_ranges(void);
+
 #ifdef __cplusplus
 }
 #endif

@@ -142,6 +142,25 @@ pub struct EdgeCount {
     pub count: u32,
 }
 
+/// What can execute around the sync, on some path of one thread: instructions, as `pdl inspect`
+/// counts them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct Paths {
+    /// Whether any sync is reached.
+    pub sync_reached: bool,
+    /// Returns before the sync.
+    pub exits_before: u32,
+    /// Loads of global memory before the sync.
+    pub loads_before: u32,
+    /// Stores to global memory before the sync.
+    pub stores_before: u32,
+    /// Triggers before the sync.
+    pub triggers_before: u32,
+    /// Non-coherent loads after the sync.
+    pub nc_loads_after: u32,
+}
+
 /// What was armed: read from the device, not from what was asked for.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
@@ -156,6 +175,10 @@ pub struct Proof {
     pub syncs: Option<u32>,
     /// Triggers (`PREEXIT`) in the machine code that ran; `None` when unknown.
     pub triggers: Option<u32>,
+    /// What the machine code does before and after the sync; `None` without a disassembler, without
+    /// sync, and where the driver compiled the kernel from PTX.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub paths: Option<Paths>,
     /// Edges of the captured graph, by type and port.
     pub edges: Vec<EdgeCount>,
     /// Registers a thread.
@@ -172,6 +195,7 @@ impl Proof {
         !self.edges.is_empty()
             && self.edges.iter().all(|edge| edge.edge_type == "programmatic")
             && self.syncs != Some(0)
+            && self.paths.is_none_or(|paths| paths.sync_reached)
             && self.ptx_version.is_none_or(|version| version >= 90)
     }
 }
@@ -296,6 +320,28 @@ pub trait Device {
     /// [`Kind::Unsupported`](crate::error::Kind::Unsupported) where this device cannot run the
     /// point; anything else stops the run.
     fn prepare<'a>(&'a self, chain: &Chain, arm: Arm) -> Result<Box<dyn Prepared + 'a>>;
+
+    /// Begins a range that profilers show (NVTX, for Nsight Systems); see [`range`].
+    fn begin_range(&self, _name: &str) {}
+
+    /// Ends the range that began last.
+    fn end_range(&self) {}
+}
+
+/// A range that ends when it is dropped.
+#[must_use]
+pub struct Range<'a>(&'a dyn Device);
+
+/// Begins a range called `name` that profilers show.
+pub fn range<'a>(device: &'a dyn Device, name: &str) -> Range<'a> {
+    device.begin_range(name);
+    Range(device)
+}
+
+impl Drop for Range<'_> {
+    fn drop(&mut self) {
+        self.0.end_range();
+    }
 }
 
 /// A chain that is ready to run in one arm.

@@ -1,6 +1,9 @@
-//! Whether the user asked to stop. Set by the signal handler, read between samples.
+//! Whether the user asked to stop. Set by the signal handler, read between samples. And the end of
+//! a process whose device does not answer.
 
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use crate::error::{Error, Kind, Result};
 
@@ -30,4 +33,30 @@ pub fn check(action: &str) -> Result<()> {
         return Err(Error::new(Kind::Interrupted, action, "interrupted"));
     }
     Ok(())
+}
+
+/// How long a device that was given up may take to be let go of. Freeing its memory waits for the
+/// kernel that hangs.
+const LET_GO: Duration = Duration::from_secs(10);
+
+type LastWords = fn(&Error);
+
+static LAST_WORDS: OnceLock<LastWords> = OnceLock::new();
+
+/// How the error of a process that has to end by force is told.
+pub fn install_last_words(tell: LastWords) {
+    let _ = LAST_WORDS.set(tell);
+}
+
+/// Ends the process with `error`, unless it ends by itself within 10 s. For a device that hangs:
+/// every call into its driver may block for ever, those of destructors too.
+pub fn give_up(error: &Error) {
+    let error = error.clone();
+    std::thread::spawn(move || {
+        std::thread::sleep(LET_GO);
+        if let Some(tell) = LAST_WORDS.get() {
+            tell(&error);
+        }
+        std::process::exit(i32::from(error.code()));
+    });
 }

@@ -34,4 +34,5 @@ pub mod sim;
 pub mod stamps;
 pub mod stats;
 pub mod timeline;
+pub mod tune;
 pub mod units;

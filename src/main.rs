@@ -9,6 +9,7 @@ use pdl_lab::{cmd, interrupt};
 fn main() -> ExitCode {
     let cli = Cli::parse();
     interrupt::install();
+    interrupt::install_last_words(|error| cmd::note(error));
     match cmd::run(cli) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {

@@ -226,3 +226,25 @@ fn work_takes_the_time_that_was_asked_for() {
     assert!(near(calibrated.body_ns, 4000.0), "{calibrated:?}");
     assert!(near(calibrated.preamble_ns, 2000.0), "{calibrated:?}");
 }
+
+/// A sample that does not end in time is given up: one line, the rows so far, and no hanging process.
+#[test]
+fn a_device_that_hangs_is_given_up() {
+    let Some((gpu, turn)) = gpu() else { return };
+    drop(gpu);
+    let folder = tempfile::tempdir().unwrap();
+    let run = folder.path().join("run");
+    let began = std::time::Instant::now();
+    let mut command = assert_cmd::Command::cargo_bin("pdl").unwrap();
+    // Four seconds of spinning against a deadline of one.
+    command.args(["sweep", "--quick", "--body-kind", "spin", "--body-us", "500000"]);
+    command.args(["--nodes", "8", "--arm", "graph-pdl", "--trigger", "0/8", "--deadline-s", "1"]);
+    let output = command.arg("--out").arg(&run).output().unwrap();
+    drop(turn);
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{stderr}");
+    assert!(stderr.contains("hangs for 1 s"), "{stderr}");
+    assert!(stderr.contains("--deadline-s"), "{stderr}");
+    assert!(run.join("manifest.json").exists());
+    assert!(began.elapsed().as_secs() < 40, "{:?}", began.elapsed());
+}

@@ -23,7 +23,7 @@ mod warnings;
 
 use serde::Serialize;
 
-pub use answer::Answer;
+pub use answer::{Answer, obligation};
 pub use cause::outlasts;
 pub use contamination::{Contamination, contamination_index};
 pub use crossover::Crossover;

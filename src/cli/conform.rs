@@ -27,4 +27,10 @@ pub struct ConformArgs {
     /// How to print the findings
     #[arg(long, value_enum, default_value_t, env = "PDL_FORMAT")]
     pub format: FindingsFormat,
+    /// Seconds without an answer after which a rule is given up
+    #[arg(long, default_value_t = 60, env = "PDL_DEADLINE_S", value_parser = clap::value_parser!(u64).range(1..))]
+    pub deadline_s: u64,
+    /// Test the rules and print what was found, a JSON object a line
+    #[arg(long, hide = true)]
+    pub child: bool,
 }

@@ -9,6 +9,7 @@ use clap::{CommandFactory, Parser, Subcommand, ValueEnum};
 
 use crate::chain::Trigger;
 
+mod axes;
 mod check;
 mod conform;
 mod doctor;
@@ -16,7 +17,9 @@ mod inspect;
 mod report;
 mod sweep;
 mod timeline;
+mod tune;
 
+pub use axes::AxesArgs;
 pub use check::CheckArgs;
 pub use conform::ConformArgs;
 pub use doctor::DoctorArgs;
@@ -24,6 +27,7 @@ pub use inspect::InspectArgs;
 pub use report::ReportArgs;
 pub use sweep::SweepArgs;
 pub use timeline::{LaneChoice, TimelineArgs};
+pub use tune::TuneArgs;
 
 /// What Programmatic Dependent Launch does for a chain of dependent kernels, on this GPU, with
 /// evidence.
@@ -42,6 +46,8 @@ pub enum Command {
     Doctor(DoctorArgs),
     /// Trigger × arm sweep: run directory, table, charts
     Sweep(Box<SweepArgs>),
+    /// The best arm and trigger without the whole sweep
+    Tune(Box<TuneArgs>),
     /// Races: adversarial primaries, mutants, repeated replays
     Check(CheckArgs),
     /// Does this GPU and driver keep the documented semantics? A verdict per rule

@@ -13,13 +13,15 @@ pub struct Opened {
     pub note: Option<String>,
 }
 
-/// What a measurement is to do without.
+/// What a measurement is to do without, and for how long.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Without {
     /// Measure without the gate.
     pub gate: bool,
     /// Leave the launch path as the sample before left it.
     pub conditioning: bool,
+    /// Seconds after which a sample that does not end is given up; the device's default where `None`.
+    pub deadline_s: Option<u64>,
 }
 
 /// Opens the device that a sweep with `args` measures on.
@@ -27,7 +29,11 @@ pub struct Without {
 /// # Errors
 /// Those of [`open`].
 pub fn open_for(args: &SweepArgs) -> Result<Opened> {
-    let without = Without { gate: args.no_gate, conditioning: args.no_conditioning };
+    let without = Without {
+        gate: args.no_gate,
+        conditioning: args.no_conditioning,
+        deadline_s: Some(args.deadline_s),
+    };
     open(args.backend, args.seed, without)
 }
 
@@ -60,6 +66,9 @@ fn open_gpu(without: Without) -> Result<std::result::Result<Box<dyn Device>, Str
             }
             if without.conditioning {
                 gpu.without_conditioning();
+            }
+            if let Some(seconds) = without.deadline_s {
+                gpu.set_deadline(std::time::Duration::from_secs(seconds));
             }
             Ok(Box::new(gpu))
         }

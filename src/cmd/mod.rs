@@ -9,10 +9,12 @@ mod inspect;
 mod junit;
 mod outputs;
 mod report;
+mod supervise;
 mod sweep;
 mod table;
 mod terminal;
 mod timeline;
+mod tune;
 pub mod unpaired;
 
 pub use device::{Opened, Without, open, open_for};
@@ -31,6 +33,7 @@ pub fn run(cli: Cli) -> Result<()> {
     match cli.command {
         Command::Doctor(args) => doctor::doctor(&args),
         Command::Sweep(args) => sweep::sweep(&args).map(drop),
+        Command::Tune(args) => tune::tune(&args),
         Command::Check(args) => check::check(&args),
         Command::Conform(args) => conform::conform(&args),
         Command::Timeline(args) => timeline::timeline(&args),

@@ -48,7 +48,7 @@ pub fn sweep(args: &SweepArgs) -> Result<Finished> {
         return Ok(Finished::default());
     }
     let mut run = RunDir::create(args.out.as_deref(), "sweep", Timestamp::now())?;
-    run.write_manifest(&manifest(device, &plan))?;
+    run.write_manifest(&manifest("sweep", device, &plan))?;
     let progress = plan.groups().iter().map(|_| Progress::Untouched).collect();
     measure(args, device, &plan, Recorder::new(run, progress))
 }
@@ -130,14 +130,14 @@ fn measure(
     Ok(Finished { path: Some(path), measured: Some((rebuilt, run)) })
 }
 
-fn manifest(device: &dyn Device, plan: &Plan) -> Manifest {
+pub(super) fn manifest(what: &str, device: &dyn Device, plan: &Plan) -> Manifest {
     let environment = std::env::vars_os()
         .map(|(name, value)| (text(name), text(value)))
         .filter(|(name, _)| name.starts_with("PDL_"))
         .collect();
     Manifest {
         schema: schema_version(),
-        what: "sweep".into(),
+        what: what.into(),
         version: env!("CARGO_PKG_VERSION").into(),
         revision: env!("PDL_REVISION").into(),
         started: now(),
@@ -171,7 +171,7 @@ fn now() -> String {
 }
 
 /// Writes what is measured as it comes, and shows how far it is.
-struct Recorder {
+pub(super) struct Recorder {
     run: RunDir,
     bar: ProgressBar,
     groups: usize,
@@ -182,7 +182,7 @@ struct Recorder {
 }
 
 impl Recorder {
-    fn new(run: RunDir, progress: Vec<Progress>) -> Recorder {
+    pub(super) fn new(run: RunDir, progress: Vec<Progress>) -> Recorder {
         let bar = ProgressBar::new(1000);
         if !std::io::stderr().is_terminal() {
             bar.set_draw_target(ProgressDrawTarget::hidden());
@@ -222,8 +222,30 @@ impl Recorder {
                 }
             }
         }
+        self.finish(&endings, throttle, began.elapsed(), device.health(), outcome)
+    }
+
+    /// Another group begins.
+    pub(super) fn begin_group(&mut self, index: usize) {
+        self.group = index;
+    }
+
+    /// Where the run lies.
+    pub(super) fn path(&self) -> &Path {
+        self.run.path()
+    }
+
+    /// Says in end.json how it ended, and gives the outcome back.
+    pub(super) fn finish(
+        &mut self,
+        endings: &[String],
+        throttle: Vec<String>,
+        wall: Duration,
+        health: Health,
+        outcome: Result<()>,
+    ) -> Result<()> {
         self.bar.finish_and_clear();
-        let end = self.end(&endings, throttle, began.elapsed(), device.health(), &outcome);
+        let end = self.end(endings, throttle, wall, health, &outcome);
         // A run that failed because the disk is full cannot say so in a file.
         let written = self.run.write_end(&end);
         outcome.and(written)

@@ -11,7 +11,7 @@ use super::device::{self, Without};
 use super::terminal::{self, note};
 use crate::chain::{Arm, Chain, Target, Trigger};
 use crate::cli::{FindingsFormat, LaneChoice, TimelineArgs};
-use crate::device::{Backend, Device, Facts, Prepared};
+use crate::device::{Backend, Device, Facts, Prepared, range};
 use crate::error::{Error, Kind, Result};
 use crate::measure::calibrate;
 use crate::plot::{self, Context, Lanes, SM_LANES_BLOCKS, SM_LANES_NODES};
@@ -28,7 +28,7 @@ const COST_MOST: f64 = 0.03;
 /// # Errors
 /// A chain that no arm can run or stamp, wrong results, a timer too coarse, or a disk that fails.
 pub fn timeline(args: &TimelineArgs) -> Result<()> {
-    let without = Without { gate: args.no_gate, conditioning: false };
+    let without = Without { gate: args.no_gate, conditioning: false, deadline_s: None };
     let opened = device::open(args.backend, args.seed, without)?;
     if let Some(text) = &opened.note {
         note(format_args!("note: {text}"));
@@ -36,13 +36,17 @@ pub fn timeline(args: &TimelineArgs) -> Result<()> {
     let device = opened.device.as_ref();
     let chain = chain(args, device)?;
     check_lanes(args, &chain)?;
-    let chain = calibrate(device, &chain)?.chain;
-    let mut tracks = Vec::new();
-    for &arm in &args.axes().arms {
-        tracks.push(track(args, device, &chain, arm)?);
-    }
-    check_timer(device.facts(), &tracks)?;
+    // A folder that cannot be had is refused before anything is measured.
     let folder = directory(args.out.as_deref(), "timeline", Timestamp::now())?;
+    let measured = tracks(args, device, &chain);
+    if measured.is_err() {
+        // Succeeds where they are empty: nothing of others is taken away.
+        let parent = folder.parent().filter(|_| args.out.is_none());
+        for empty in std::iter::once(folder.as_path()).chain(parent) {
+            let _ = std::fs::remove_dir(empty);
+        }
+    }
+    let (chain, tracks) = measured?;
     write_files(args, device.facts(), &chain, &tracks, &folder)?;
     terminal::print(&render(args, device.facts(), &chain, &tracks)?)?;
     for track in tracks.iter().filter(|track| track.cost.ratio().abs() > COST_MOST) {
@@ -54,6 +58,18 @@ pub fn timeline(args: &TimelineArgs) -> Result<()> {
     }
     note(folder.display());
     Ok(())
+}
+
+/// The calibrated chain, and every arm of it.
+fn tracks(args: &TimelineArgs, device: &dyn Device, chain: &Chain) -> Result<(Chain, Vec<Track>)> {
+    let chain = calibrate(device, chain)?.chain;
+    let mut tracks = Vec::new();
+    for &arm in &args.axes().arms {
+        let _range = range(device, &format!("timeline {arm}"));
+        tracks.push(track(args, device, &chain, arm)?);
+    }
+    check_timer(device.facts(), &tracks)?;
+    Ok((chain, tracks))
 }
 
 fn chain(args: &TimelineArgs, device: &dyn Device) -> Result<Chain> {

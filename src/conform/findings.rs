@@ -95,6 +95,18 @@ pub struct Findings {
     pub wall_s: f64,
     /// The rules.
     pub rules: Vec<RuleFinding>,
+    /// Rules whose test did not come to an end.
+    #[serde(default)]
+    pub unfinished: Vec<Unfinished>,
+}
+
+/// A rule whose test hung or faulted.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Unfinished {
+    /// The name that `--only` takes.
+    pub id: String,
+    /// What happened.
+    pub reason: String,
 }
 
 impl Findings {

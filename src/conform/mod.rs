@@ -15,7 +15,7 @@ mod scene;
 mod tally;
 
 pub use claim::{Asserted, Block, Bound, Claim, Judged, Kind, Repetition};
-pub use findings::{DeviceFacts, Findings, FormVerdict, RuleFinding};
+pub use findings::{DeviceFacts, Findings, FormVerdict, RuleFinding, Unfinished};
 pub use outcome::{Outcome, Spread, Verdict, combine};
 pub use rule::{Case, Form, Forms, Rule, Test};
 pub use rules::{RULES_OF_QUICK, rules};

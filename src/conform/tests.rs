@@ -310,6 +310,7 @@ fn findings_come_back_from_their_json() {
         seed: 3,
         quick: true,
         wall_s: 4.5,
+        unfinished: vec![Unfinished { id: "between".into(), reason: "hung".into() }],
         rules: vec![RuleFinding::new(
             rule,
             [(Form::Stream, Vec::new()), (Form::Graph, vec![outcome])],

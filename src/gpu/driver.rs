@@ -1,6 +1,6 @@
 //! Opening the device: what is there, what it is, and what stands in the way.
 
-use std::cell::{Cell, OnceCell, RefCell};
+use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::rc::{Rc, Weak};
 use std::sync::Arc;
@@ -9,21 +9,23 @@ use std::time::{Duration, Instant};
 use cudarc::driver::sys::{CUdevice_attribute as Attribute, CUevent_flags, CUresult};
 use cudarc::driver::{CudaContext, CudaEvent, CudaStream, DriverError, sys};
 
+use super::code::Code;
 use super::condition::{Conditioner, Failure};
 use super::gate::Gate;
 use super::memory::{StreamBuffer, Workspace, raw};
 use super::nvml::Monitor;
 use super::prepared::GpuChain;
 use super::shim::{self, CudaError};
-use super::{calibrate, nodes};
+use super::{calibrate, nodes, range};
 use crate::chain::{Arm, Chain};
 use crate::device::{Backend, Device, Facts, Health, Prepared};
 use crate::error::{Error, Kind, Result};
 use crate::interrupt;
-use crate::machine_code::{self, Counts};
 
-/// Longest a sample may take before the device is given up.
-const HANG: Duration = Duration::from_secs(60);
+/// Longest a sample may take before the device is given up, unless the user says otherwise.
+const DEADLINE: Duration = Duration::from_secs(60);
+/// How long a sample may still take once the user asked to stop.
+const PATIENCE: Duration = Duration::from_secs(5);
 /// The stream buffer: at least four times L2, and large enough that a default chain of HBM bodies
 /// passes it less than twice.
 const STREAM_BUFFER_BYTES: u64 = 1 << 30;
@@ -51,7 +53,8 @@ pub struct Gpu {
     workspaces: RefCell<HashMap<String, Weak<Workspace>>>,
     buffer: RefCell<Option<Rc<StreamBuffer>>>,
     pub(super) conditioner: Conditioner,
-    code: OnceCell<HashMap<(u32, String), Counts>>,
+    pub(super) code: Code,
+    deadline: Duration,
 }
 
 /// Opens device 0 of those that `CUDA_VISIBLE_DEVICES` shows. `Ok(Err(…))` where there is none.
@@ -125,6 +128,8 @@ fn driver_cuda() -> Result<u32> {
 impl Gpu {
     fn new(context: Arc<CudaContext>) -> Result<Gpu> {
         let fail = |error: DriverError| broken("open the GPU", error);
+        let (major, minor) = context.compute_capability().map_err(fail)?;
+        let code = Code::new((10 * major + minor) as u32);
         // SAFETY: one stream a chain. Tracking would put an event between primary and secondary.
         unsafe { context.disable_event_tracking() };
         let stream = context.new_stream().map_err(fail)?;
@@ -147,7 +152,8 @@ impl Gpu {
             workspaces: RefCell::default(),
             buffer: RefCell::default(),
             conditioner: Conditioner::default(),
-            code: OnceCell::new(),
+            code,
+            deadline: DEADLINE,
         };
         let instruments = calibrate::instruments(&gpu)?;
         gpu.facts.timer_step_ns = instruments.timer_step_ns;
@@ -164,6 +170,11 @@ impl Gpu {
     /// Measures without a gate from here on, for the reason given.
     pub fn without_gate(&mut self, reason: &str) {
         self.facts.no_gate.get_or_insert_with(|| reason.to_owned());
+    }
+
+    /// Gives the device up after a sample that takes longer than this.
+    pub fn set_deadline(&mut self, deadline: Duration) {
+        self.deadline = deadline;
     }
 
     /// Leaves the launch path as the sample before left it: the order of arms shows.
@@ -220,31 +231,31 @@ impl Gpu {
         Ok(workspace)
     }
 
-    /// Syncs and triggers of a kernel in the running binary; `None` where it was compiled by the
-    /// driver from PTX.
-    pub(super) fn code(&self, binary_version: u32, kernel: &str) -> Option<Counts> {
-        let code = self.code.get_or_init(|| {
-            let binary = std::env::current_exe().and_then(std::fs::read);
-            binary.map(|bytes| machine_code::scan(&bytes)).unwrap_or_default()
-        });
-        code.get(&(binary_version, kernel.to_owned())).copied()
-    }
-
-    /// Waits for an event without giving the thread up, and gives the device up when it hangs.
+    /// Waits for an event without giving the thread up, and gives the device up when it hangs or
+    /// when the user no longer wants to wait.
     pub(super) fn wait(&self, event: &CudaEvent, what: &str) -> Result<()> {
         let since = Instant::now();
+        let mut asked: Option<Instant> = None;
         loop {
             match event.try_is_complete() {
                 Ok(true) => return Ok(()),
                 Ok(false) => std::hint::spin_loop(),
                 Err(error) => return Err(fault(what, error)),
             }
-            if since.elapsed() > HANG {
-                return Err(Error::failed(
-                    what,
-                    format!("the device hangs for {} s", HANG.as_secs()),
-                )
-                .remedy("the rows measured so far are kept"));
+            if since.elapsed() > self.deadline {
+                let cause = format!("the device hangs for {} s", self.deadline.as_secs());
+                let error = Error::failed(what, cause)
+                    .remedy("the rows measured so far are kept; --deadline-s waits longer");
+                interrupt::give_up(&error);
+                return Err(error);
+            }
+            if interrupt::asked() {
+                let asked = *asked.get_or_insert_with(Instant::now);
+                if asked.elapsed() > PATIENCE {
+                    let error = Error::new(Kind::Interrupted, what, "interrupted");
+                    interrupt::give_up(&error);
+                    return Err(error);
+                }
             }
         }
     }
@@ -351,6 +362,14 @@ impl Device for Gpu {
         interrupt::check("prepare the chain")?;
         let chain = if arm == Arm::Sentinel { nodes::sentinel(chain) } else { *chain };
         Ok(Box::new(GpuChain::new(self, &chain, arm)?))
+    }
+
+    fn begin_range(&self, name: &str) {
+        range::push(name);
+    }
+
+    fn end_range(&self) {
+        range::pop();
     }
 }
 

@@ -4,6 +4,7 @@
 
 mod calibrate;
 pub mod check;
+mod code;
 mod condition;
 pub mod conform;
 mod driver;
@@ -14,6 +15,7 @@ mod memory;
 mod nodes;
 mod nvml;
 mod prepared;
+pub mod range;
 pub mod shim;
 
 pub use driver::{Absence, Gpu, open};

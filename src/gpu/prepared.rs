@@ -307,12 +307,13 @@ fn load(gpu: &Gpu, chain: &Chain, arm: Arm, kernel: &Kernel) -> Result<KernelInf
 fn proof(gpu: &Gpu, info: KernelInfo) -> Proof {
     let name = shim::kernel_name(&info);
     let binary_version = info.binary_version as u32;
-    let counts = gpu.code(binary_version, &name);
+    let counts = gpu.code.counts(binary_version, &name);
     Proof {
         ptx_version: Some(info.ptx_version as u32),
         binary_version: Some(binary_version),
         syncs: counts.map(|counts| counts.syncs),
         triggers: counts.map(|counts| counts.triggers),
+        paths: gpu.code.paths(binary_version, &name),
         registers: Some(info.registers as u32),
         local_bytes: Some(info.local_bytes as u32),
         blocks_per_sm: Some(info.blocks_per_sm as u32),

@@ -12,7 +12,7 @@ use super::calibrate::{Calibrated, calibrate};
 use super::plan::{LONG_FACTOR, Plan};
 use super::resume::Begun;
 use crate::chain::{Arm, MAX_NODES, Mode};
-use crate::device::{Device, Flag, Health, Prepared, Proof, Verification};
+use crate::device::{Device, Flag, Health, Prepared, Proof, Verification, range};
 use crate::error::{Error, Kind, Result};
 use crate::interrupt;
 use crate::record::{PlanPoint, PointRecord, SampleRow};
@@ -44,14 +44,74 @@ impl Ending {
 }
 
 /// One arm of one point, ready at the point's length and, isolated, at the long one.
-struct Entry<'d> {
-    point: Arc<str>,
-    arm: Arm,
-    nodes: u32,
+pub(super) struct Entry<'d> {
+    pub(super) point: Arc<str>,
+    pub(super) arm: Arm,
+    /// What profilers call its samples.
+    label: String,
+    pub(super) nodes: u32,
     short: Box<dyn Prepared + 'd>,
     long: Option<Box<dyn Prepared + 'd>>,
     /// Durations by round; `None` where a flag left the sample out.
-    durations: Vec<Option<f64>>,
+    pub(super) durations: Vec<Option<f64>>,
+}
+
+/// Whose turn it is in a round.
+#[derive(Clone, Copy)]
+pub(super) struct Turn {
+    /// Round, from 0.
+    pub(super) round: u32,
+    /// Place in it, from 0.
+    pub(super) order: u32,
+    /// The long chain in place of the short one.
+    pub(super) long: bool,
+    /// Whether the run was taken up again.
+    pub(super) resumed: bool,
+}
+
+impl Entry<'_> {
+    /// Takes a sample, and keeps the duration of a short chain unless a flag leaves it out. `before`
+    /// is the state of the device when the round began.
+    pub(super) fn sample(
+        &mut self,
+        device: &dyn Device,
+        turn: Turn,
+        before: &Health,
+    ) -> Result<SampleRow> {
+        let (prepared, nodes) = match &mut self.long {
+            Some(long) if turn.long => (long, self.nodes * LONG_FACTOR),
+            _ => (&mut self.short, self.nodes),
+        };
+        let sample = {
+            let _range = range(device, &self.label);
+            let named = |error: Error| error.at(&format!("{} {}", self.point, self.arm));
+            prepared.sample().map_err(named)?
+        };
+        let excluded = sample.flags.iter().any(|flag| flag.excludes());
+        if !turn.long {
+            self.durations.push((!excluded).then_some(sample.duration_ns));
+        }
+        let mut flags = sample.flags;
+        flags.extend(health_flags(before));
+        if turn.resumed {
+            flags.push(Flag::Resumed);
+        }
+        Ok(SampleRow {
+            point: self.point.clone(),
+            arm: self.arm,
+            nodes,
+            round: turn.round,
+            order: turn.order,
+            duration_ns: sample.duration_ns,
+            sm_mhz: before.sm_mhz,
+            flags,
+        })
+    }
+
+    /// Duration of the short chain's last sample, ns; `None` where a flag left it out.
+    pub(super) fn last_ns(&self) -> Option<f64> {
+        self.durations.last().copied().flatten()
+    }
 }
 
 /// Measures one group, or the rest of one that was `begun`; what it finds goes to `sink` as it
@@ -93,7 +153,7 @@ pub fn measure_group(
     Rounds { device, plan, group: points[0].group, began, begun, sink }.run(&mut entries)
 }
 
-fn skip_all(points: &[PlanPoint], error: &Error, sink: &mut dyn Sink) -> Result<()> {
+pub(super) fn skip_all(points: &[PlanPoint], error: &Error, sink: &mut dyn Sink) -> Result<()> {
     let nothing = Calibrated { chain: points[0].chain, body_ns: None, preamble_ns: None };
     for point in points {
         for &arm in &point.arms {
@@ -122,7 +182,7 @@ fn record(point: &PlanPoint, arm: Arm, calibrated: &Calibrated) -> PointRecord {
     }
 }
 
-fn prepare_all<'d>(
+pub(super) fn prepare_all<'d>(
     device: &'d dyn Device,
     plan: &Plan,
     points: &[PlanPoint],
@@ -152,6 +212,8 @@ fn prepare<'d>(
     plan: &Plan,
     mut record: PointRecord,
 ) -> Result<(PointRecord, Option<Entry<'d>>)> {
+    let label = label(&record);
+    let _range = range(device, &format!("prepare {label}"));
     let named = |error: Error| error.at(&format!("{} {}", record.point, record.arm));
     let mut short = match device.prepare(&record.chain, record.arm) {
         Ok(prepared) => prepared,
@@ -184,6 +246,7 @@ fn prepare<'d>(
     let entry = Entry {
         point: record.point.as_str().into(),
         arm: record.arm,
+        label,
         nodes: record.chain.nodes,
         short,
         long,
@@ -192,8 +255,22 @@ fn prepare<'d>(
     Ok((record, Some(entry)))
 }
 
+/// Point, arm and trigger.
+fn label(record: &PointRecord) -> String {
+    match record.trigger {
+        Some(trigger) => format!("{} {} {trigger}", record.point, record.arm),
+        None => format!("{} {}", record.point, record.arm),
+    }
+}
+
 /// Runs samples and throws them away until clocks and lazy loading have settled.
-fn warm_up(device: &dyn Device, plan: &Plan, group: u32, entries: &mut [Entry]) -> Result<()> {
+pub(super) fn warm_up(
+    device: &dyn Device,
+    plan: &Plan,
+    group: u32,
+    entries: &mut [Entry],
+) -> Result<()> {
+    let _range = range(device, "warm up");
     let whole = plan.stopping.warm_up;
     let time = if group == 0 { whole } else { whole / 10 };
     let began = device.now();
@@ -271,35 +348,12 @@ impl Rounds<'_> {
         let before = self.device.health();
         for (place, &index) in order.iter().enumerate() {
             let entry = &mut entries[index];
-            let (prepared, nodes) = match long {
-                false => (&mut entry.short, entry.nodes),
-                true => match &mut entry.long {
-                    Some(prepared) => (prepared, entry.nodes * LONG_FACTOR),
-                    None => continue,
-                },
-            };
+            if long && entry.long.is_none() {
+                continue;
+            }
             interrupt::check("go on measuring")?;
-            let named = |error: Error| error.at(&format!("{} {}", entry.point, entry.arm));
-            let sample = prepared.sample().map_err(named)?;
-            let excluded = sample.flags.iter().any(|flag| flag.excludes());
-            if !long {
-                entry.durations.push((!excluded).then_some(sample.duration_ns));
-            }
-            let mut flags = sample.flags;
-            flags.extend(health_flags(&before));
-            if self.begun.is_some() {
-                flags.push(Flag::Resumed);
-            }
-            let row = SampleRow {
-                point: entry.point.clone(),
-                arm: entry.arm,
-                nodes,
-                round,
-                order: place as u32,
-                duration_ns: sample.duration_ns,
-                sm_mhz: before.sm_mhz,
-                flags,
-            };
+            let turn = Turn { round, order: place as u32, long, resumed: self.begun.is_some() };
+            let row = entry.sample(self.device, turn, &before)?;
             self.sink.sample(row)?;
         }
         Ok(())

@@ -4,12 +4,14 @@
 mod calibrate;
 mod group;
 mod plan;
+mod race;
 mod resume;
 mod unpaired;
 
 pub use calibrate::{Calibrated, calibrate};
 pub use group::{Ending, measure_group};
 pub use plan::{LONG_FACTOR, Plan, Stopping};
+pub use race::{Candidate, Predict, Raced, race_group};
 pub use resume::{Begun, Progress, progress};
 pub use unpaired::Unpaired;
 

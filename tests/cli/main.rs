@@ -11,3 +11,4 @@ mod place;
 mod program;
 mod run;
 mod timeline;
+mod tune;

@@ -1,12 +1,12 @@
 //! A group of cases that share a child, and what became of each.
 
-use std::process::{Command, ExitStatus};
+use std::process::Command;
 use std::time::Duration;
 
 use super::line::{DeviceLine, Line};
-use super::supervise::{Ended, supervise};
 use crate::check::{Case, Measured, Outcome, Verdict, verdict};
 use crate::cli::CheckArgs;
+use crate::cmd::supervise::{Ended, manner, supervise};
 use crate::error::{Error, Kind, Result};
 
 /// Cases that run in one child: those of all correct kernels, or of one mutant.
@@ -179,14 +179,6 @@ impl Group<'_> {
             reason,
         }
     }
-}
-
-fn manner(status: &ExitStatus) -> String {
-    #[cfg(unix)]
-    if let Some(signal) = std::os::unix::process::ExitStatusExt::signal(status) {
-        return format!("by signal {signal}");
-    }
-    format!("with code {}", status.code().unwrap_or(-1))
 }
 
 #[cfg(test)]

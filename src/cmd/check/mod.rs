@@ -4,7 +4,6 @@
 mod child;
 mod group;
 mod line;
-mod supervise;
 mod table;
 
 use std::io::IsTerminal;

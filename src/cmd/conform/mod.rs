@@ -1,5 +1,9 @@
-//! `pdl conform`: a verdict with evidence for each rule.
+//! `pdl conform`: a verdict with evidence for each rule. The parent plans and reports; only a child
+//! process touches the device, so that a driver call that blocks costs one rule and nothing else.
 
+mod child;
+mod line;
+mod parent;
 mod table;
 
 use std::path::Path;
@@ -28,7 +32,10 @@ pub fn conform(args: &ConformArgs) -> Result<()> {
         )
         .remedy("use a GPU of compute capability 9.0 or newer"));
     }
-    let (findings, stopped) = on_gpu::run(args, &rules)?;
+    if args.child {
+        return child::run(args, &rules);
+    }
+    let (findings, stopped) = parent::run(args, &rules)?;
     terminal::print(&render(&findings, args)?)?;
     match stopped {
         Some(error) => Err(error),
@@ -79,7 +86,7 @@ fn render(findings: &Findings, args: &ConformArgs) -> Result<String> {
 
 fn conclude(findings: &Findings) -> Result<()> {
     let mut violations = findings.violations();
-    let Some((rule, form, outcome)) = violations.next() else { return Ok(()) };
+    let Some((rule, form, outcome)) = violations.next() else { return unfinished(findings) };
     let more = match violations.count() {
         0 => String::new(),
         more => format!(" and {more} more"),
@@ -98,98 +105,18 @@ fn conclude(findings: &Findings) -> Result<()> {
     )))
 }
 
-#[cfg(feature = "cuda")]
-mod on_gpu {
-    use std::io::IsTerminal;
-    use std::time::{Duration, Instant};
-
-    use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-
-    use crate::cli::ConformArgs;
-    use crate::conform::{Findings, Rule};
-    use crate::error::{Error, Kind, Result};
-    use crate::gpu::conform::{Bench, Effort};
-    use crate::gpu::{Absence, open};
-
-    /// 126 cases and forms of this, a million launches and opening the device take 50 s.
-    const FULL: Effort = Effort {
-        seed: 0,
-        case_budget: Duration::from_millis(250),
-        repetitions: 1000,
-        launches: 1_000_000,
-        launches_budget: Duration::from_secs(12),
+/// A rule that could not be tested to its end is no clean bill.
+fn unfinished(findings: &Findings) -> Result<()> {
+    let Some(first) = findings.unfinished.first() else { return Ok(()) };
+    let more = match findings.unfinished.len() - 1 {
+        0 => String::new(),
+        more => format!(" and {more} more rules"),
     };
-    /// 26 cases and forms of this take 2 s.
-    const QUICK: Effort = Effort {
-        case_budget: Duration::from_millis(60),
-        repetitions: 300,
-        launches: 20_000,
-        launches_budget: Duration::from_millis(500),
-        ..FULL
-    };
-
-    /// What was found, and what stopped it.
-    pub fn run(args: &ConformArgs, rules: &[Rule]) -> Result<(Findings, Option<Error>)> {
-        let since = Instant::now();
-        let gpu = match open()? {
-            Ok(gpu) => gpu,
-            Err(Absence::None(reason) | Absence::Old(reason)) => {
-                return Err(super::no_gpu(reason));
-            }
-        };
-        let effort = Effort { seed: args.seed, ..if args.quick { QUICK } else { FULL } };
-        let mut bench = Bench::new(&gpu, effort)?;
-        let mut findings = Findings {
-            device: bench.device(),
-            version: env!("CARGO_PKG_VERSION").to_owned(),
-            revision: env!("PDL_REVISION").to_owned(),
-            seed: args.seed,
-            quick: args.quick,
-            wall_s: 0.0,
-            rules: Vec::new(),
-        };
-        let bar = progress(rules.len() as u64);
-        let mut stopped = None;
-        for rule in rules {
-            bar.set_message(rule.id);
-            match bench.run(rule) {
-                Ok(finding) => findings.rules.push(finding),
-                Err(error) => {
-                    stopped = Some(match error.kind() {
-                        Kind::Interrupted => error,
-                        _ => error
-                            .remedy("the rules above stand; run the rest one by one with --only"),
-                    });
-                    break;
-                }
-            }
-            bar.inc(1);
-        }
-        bar.finish_and_clear();
-        findings.wall_s = since.elapsed().as_secs_f64();
-        Ok((findings, stopped))
-    }
-
-    fn progress(rules: u64) -> ProgressBar {
-        let bar = ProgressBar::new(rules);
-        if !std::io::stderr().is_terminal() {
-            bar.set_draw_target(ProgressDrawTarget::hidden());
-        }
-        let style = ProgressStyle::with_template("{bar:30} {pos}/{len}  {msg}");
-        bar.set_style(style.expect("the template is well formed"));
-        bar
-    }
-}
-
-#[cfg(not(feature = "cuda"))]
-mod on_gpu {
-    use crate::cli::ConformArgs;
-    use crate::conform::{Findings, Rule};
-    use crate::error::{Error, Result};
-
-    pub fn run(_: &ConformArgs, _: &[Rule]) -> Result<(Findings, Option<Error>)> {
-        Err(super::no_gpu("this program was built without the cuda feature".into()))
-    }
+    Err(Error::failed(
+        "vouch for this GPU and driver",
+        format!("{} was not tested to its end: {}{more}", first.id, first.reason),
+    )
+    .remedy("the other findings stand; run the rule again with --only"))
 }
 
 fn no_gpu(reason: String) -> Error {

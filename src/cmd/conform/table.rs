@@ -256,5 +256,8 @@ fn untested(findings: &Findings) -> String {
     for (line, forms) in &lines {
         let _ = writeln!(text, "{line} ({})", forms.join(" and "));
     }
-    if lines.is_empty() { text } else { text + "\n" }
+    for rule in &findings.unfinished {
+        let _ = writeln!(text, "{}: NOT TESTED to its end: {}", rule.id, rule.reason);
+    }
+    if text.is_empty() { text } else { text + "\n" }
 }

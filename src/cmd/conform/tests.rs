@@ -56,6 +56,7 @@ fn findings(counter_examples: u64) -> Findings {
         seed: 1,
         quick: false,
         wall_s: 12.0,
+        unfinished: Vec::new(),
         rules: vec![RuleFinding::new(
             &all[0],
             [

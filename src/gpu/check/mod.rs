@@ -132,7 +132,7 @@ fn load(layout: &Layout, which: Kernel) -> Result<KernelInfo> {
 fn code(gpu: &Gpu, which: Kernel, info: &KernelInfo, layout: &Layout) -> Result<Code> {
     let kernel = |info: &KernelInfo| (info.binary_version as u32, shim::kernel_name(info));
     let (arch, name) = kernel(info);
-    let syncs = gpu.code(arch, &name).map(|code| code.syncs);
+    let syncs = gpu.code.counts(arch, &name).map(|code| code.syncs);
     let same_as_correct = match which.is_correct() {
         true => Some(true),
         false => {

@@ -38,7 +38,7 @@ pub fn supervise(
     silence: Duration,
     mut on_line: impl FnMut(&str),
 ) -> Result<Ended> {
-    let fail = |error: std::io::Error| Error::failed("start a process for the case", error);
+    let fail = |error: std::io::Error| Error::failed("start a process of its own", error);
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn().map_err(fail)?;
     let lines = lines_of(&mut child);
@@ -63,7 +63,7 @@ pub fn supervise(
         }
         if interrupt::asked() {
             end(&mut child);
-            return Err(Error::new(Kind::Interrupted, "go on checking", "interrupted"));
+            return Err(Error::new(Kind::Interrupted, "go on", "interrupted"));
         }
         if heard.elapsed() > silence {
             end(&mut child);
@@ -102,6 +102,15 @@ fn end(child: &mut Child) {
     while matches!(child.try_wait(), Ok(None)) && since.elapsed() < REAP {
         std::thread::sleep(Duration::from_millis(5));
     }
+}
+
+/// How a process ended, in words.
+pub fn manner(status: &ExitStatus) -> String {
+    #[cfg(unix)]
+    if let Some(signal) = std::os::unix::process::ExitStatusExt::signal(status) {
+        return format!("by signal {signal}");
+    }
+    format!("with code {}", status.code().unwrap_or(-1))
 }
 
 #[cfg(all(test, unix))]

@@ -1,0 +1,68 @@
+//! Flags of `pdl tune`.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::Args;
+
+use super::sweep::parse_budget;
+use super::{AxesArgs, BackendChoice, FindingsFormat, parse_switch};
+use crate::measure::Stopping;
+
+/// Arguments of `pdl tune`.
+#[derive(Clone, Debug, Args)]
+pub struct TuneArgs {
+    /// What is run.
+    #[command(flatten)]
+    pub axes: AxesArgs,
+    /// What counts as equal, µs a hop
+    #[arg(long, default_value_t = 0.02, env = "PDL_MARGIN_US", value_parser = parse_margin)]
+    pub margin_us: f64,
+    /// The same, percent of the period; the larger of the two holds
+    #[arg(long, default_value_t = 0.5, env = "PDL_MARGIN_PERCENT", value_parser = parse_margin)]
+    pub margin_percent: f64,
+    /// Most rounds of a race
+    #[arg(long, default_value_t = 60, env = "PDL_ROUNDS_MAX", value_parser = clap::value_parser!(u32).range(3..))]
+    pub rounds_max: u32,
+    /// Seconds of device time a race may take
+    #[arg(long, default_value = "20", env = "PDL_BUDGET_S", value_parser = parse_budget)]
+    pub budget_s: Duration,
+    /// Start without a prediction
+    #[arg(long, env = "PDL_NO_PREDICTION", value_parser = parse_switch)]
+    pub no_prediction: bool,
+    /// Device
+    #[arg(long, value_enum, default_value_t, env = "PDL_BACKEND")]
+    pub backend: BackendChoice,
+    /// Run directory [default: results/<utc>-tune]
+    #[arg(long, env = "PDL_OUT")]
+    pub out: Option<PathBuf>,
+    /// Seed of the order of arms
+    #[arg(long, default_value_t = 1, env = "PDL_SEED")]
+    pub seed: u64,
+    /// How to print the findings
+    #[arg(long, value_enum, default_value_t, env = "PDL_FORMAT")]
+    pub format: FindingsFormat,
+}
+
+fn parse_margin(text: &str) -> Result<f64, String> {
+    let margin = text.trim().parse().ok().filter(|margin: &f64| (0.0..=100.0).contains(margin));
+    margin.ok_or_else(|| "it is not a number from 0 to 100".to_owned())
+}
+
+impl TuneArgs {
+    /// When a race ends.
+    pub fn stopping(&self) -> Stopping {
+        Stopping {
+            // Six rounds are the fewest with an interval of 95 %.
+            rounds_min: 6.min(self.rounds_max),
+            rounds_max: self.rounds_max,
+            long_rounds: 0,
+            group_budget: self.budget_s,
+            warm_up: Duration::from_millis(300),
+            margin_us: self.margin_us,
+            margin_ratio: self.margin_percent / 100.0,
+            stamp_repetitions: 1,
+            ..Stopping::default()
+        }
+    }
+}

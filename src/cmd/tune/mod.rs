@@ -1,0 +1,122 @@
+//! `pdl tune`: the best arm and trigger without the whole sweep.
+
+mod findings;
+mod table;
+
+use std::time::Instant;
+
+use jiff::Timestamp;
+
+use self::findings::Findings;
+use super::sweep::{Recorder, manifest};
+use super::{device, outputs, terminal};
+use crate::chain::{Arm, Chain};
+use crate::cli::{FindingsFormat, TuneArgs};
+use crate::device::Device;
+use crate::error::{Error, Result};
+use crate::experiment;
+use crate::measure::{Plan, Progress, Raced, race_group};
+use crate::record::RunDir;
+
+/// Races arms and triggers, leaves a run directory, prints what won.
+///
+/// # Errors
+/// Bad axes, no device, a fault, an interruption (rows so far are kept), or wrong results.
+pub fn tune(args: &TuneArgs) -> Result<()> {
+    let without = device::Without { gate: false, conditioning: false, deadline_s: None };
+    let opened = device::open(args.backend, args.seed, without)?;
+    if let Some(note) = &opened.note {
+        terminal::note(format_args!("note: {note}"));
+    }
+    let device = opened.device.as_ref();
+    let plan = plan(args, device)?;
+    let mut run = RunDir::create(args.out.as_deref(), "tune", Timestamp::now())?;
+    run.write_manifest(&manifest("tune", device, &plan))?;
+    let progress = plan.groups().iter().map(|_| Progress::Untouched).collect();
+    let mut recorder = Recorder::new(run, progress);
+    let path = recorder.path().to_owned();
+    let raced = race_all(args, device, &plan, &mut recorder);
+    drop(recorder);
+    // Whatever was measured before an error is worth its tables.
+    let summary = outputs::rebuild(&path);
+    let raced = raced?;
+    let (summary, _) = summary?;
+    let findings = Findings::new(device, &plan, &raced);
+    terminal::print(&render(&findings, args.format)?)?;
+    terminal::note(path.display());
+    outputs::demand_right_results(&summary)
+}
+
+/// The plan of a sweep over the same axes, without the controls that only explain.
+fn plan(args: &TuneArgs, device: &dyn Device) -> Result<Plan> {
+    let mut axes = args.axes.axes();
+    if args.axes.arm.is_empty() {
+        axes.arms = vec![Arm::StreamPdl, Arm::GraphPdl];
+    }
+    let asked = axes.arms.clone();
+    let mut plan = experiment::plan(&axes, args.seed, args.stopping(), device)?;
+    // Verdicts of a race are about the leader; a family of all candidates is for a sweep.
+    plan.stopping = args.stopping();
+    for point in &mut plan.points {
+        let explains = |arm: &Arm| matches!(arm, Arm::StreamFull | Arm::GraphFull);
+        point.arms.retain(|arm| !explains(arm) || asked.contains(arm));
+    }
+    plan.points.retain(|point| !point.arms.is_empty());
+    Ok(plan)
+}
+
+fn race_all(
+    args: &TuneArgs,
+    device: &dyn Device,
+    plan: &Plan,
+    recorder: &mut Recorder,
+) -> Result<Vec<Raced>> {
+    let began = Instant::now();
+    let predict = |chain: &Chain, arm: Arm| match args.no_prediction {
+        true => None,
+        false => predicted_ns(device, chain, arm),
+    };
+    let (mut raced, mut endings, mut outcome) = (Vec::new(), Vec::new(), Ok(()));
+    for (index, points) in plan.groups().into_iter().enumerate() {
+        recorder.begin_group(index);
+        match race_group(device, plan, points, &predict, recorder) {
+            Ok(race) => {
+                endings.push(ending(&race).to_owned());
+                raced.push(race);
+            }
+            Err(error) => {
+                outcome = Err(error);
+                break;
+            }
+        }
+    }
+    let health = device.health();
+    let throttle = health.throttle.clone();
+    recorder.finish(&endings, throttle, began.elapsed(), health, outcome)?;
+    Ok(raced)
+}
+
+fn ending(race: &Raced) -> &'static str {
+    match &race.standing {
+        None => "skipped",
+        Some(standing) if standing.settled => "precision",
+        Some(_) => "rounds",
+    }
+}
+
+/// What the model predicts; `None` for what it does not cover.
+fn predicted_ns(_device: &dyn Device, _chain: &Chain, _arm: Arm) -> Option<f64> {
+    None
+}
+
+fn render(findings: &Findings, format: FindingsFormat) -> Result<String> {
+    Ok(match format {
+        FindingsFormat::Table => table::render(findings, false),
+        FindingsFormat::Markdown => table::render(findings, true),
+        FindingsFormat::Json => {
+            serde_json::to_string_pretty(findings)
+                .map_err(|error| Error::failed("write the findings", error))?
+                + "\n"
+        }
+    })
+}
