@@ -187,7 +187,7 @@ fn axes() -> Axes {
 
 /// The default sweep on the simulated device, with as many rounds as make `rows` samples.
 fn simulated(rows: usize) -> Result<Run> {
-    let device = SimDevice::h200(1);
+    let device = SimDevice::quick(1);
     let mut plan = experiment::plan(&axes(), 1, Stopping::default(), &device)?;
     let entries: usize = plan.points.iter().map(|point| point.arms.len()).sum();
     plan.stopping.rounds_min = rows.div_ceil(entries) as u32;

@@ -1,52 +1,125 @@
+//! Holds both models of the simulated device against recorded runs of a GPU:
+//! `cargo run --release --no-default-features --example validate -- RUN…`
+//!
+//! Prints a Markdown table of errors; `--rows` prints every row as CSV in its place, `--profile
+//! FILE` takes another profile than the built-in one.
+
+use std::collections::BTreeMap;
 use std::path::Path;
-use pdl_lab::chain::*;
-use pdl_lab::measure::calibrate;
-use pdl_lab::profile::{self, Model};
+use std::process::ExitCode;
+
+use pdl_lab::analysis::summarise;
+use pdl_lab::error::{Error, Result};
+use pdl_lab::profile::{self, BUILT_IN, Model};
 use pdl_lab::record::read_run;
-use pdl_lab::sim::{SimDevice, predict};
-fn main() {
-    let mut args: Vec<String> = std::env::args().skip(1).collect();
-    let prof = if args[0].ends_with(".toml") { profile::read(Path::new(&args.remove(0))).unwrap() } else { profile::BUILT_IN.clone() };
-    let verbose = args[0] == "-v"; if verbose { args.remove(0); }
-    let mut errs: [Vec<f64>; 2] = [vec![], vec![]];
-    for dir in &args {
-        let run = read_run(Path::new(dir)).unwrap();
-        let summary = pdl_lab::analysis::summarise(&run.manifest, &run.points, &run.samples).rows;
-        let mut kept: Option<((u32, bool), [Option<Chain>; 2])> = None;
-        for rec in &run.points {
-            if rec.arm == Arm::Sentinel || rec.skipped.is_some() { continue }
-            let Some(row) = summary.iter().find(|r| r.point == rec.point && r.arm == rec.arm) else { continue };
-            let Some(measured) = row.period_ns else { continue };
-            let key = (rec.group, false);
-            if kept.as_ref().map(|k| k.0) != Some(key) {
-                let cal = |model| {
-                    let mut c = rec.chain;
-                    let fetches = matches!(c.preamble.kind, PreambleKind::PrefetchL2 | PreambleKind::PrefetchSmem);
-                    if fetches || c.body.kind == BodyKind::None { return Some(c) }
-                    c.preamble.target_ns = rec.preamble_ns.unwrap_or(0.0).max(0.0);
-                    if let Some(b) = rec.body_ns { c.body.target = Target::Ns(b) }
-                    let d = SimDevice::new(prof.clone(), model, 1);
-                    calibrate(&d, &c).ok().map(|c| c.chain)
-                };
-                kept = Some((key, [cal(Model::Closed), cal(Model::Events)]));
-            }
-            let chains = kept.as_ref().unwrap().1;
-            let mut line = format!("{:5} {:16} {:9} g{:<5} b{:<5} {:12} {:5.0} {:5} {:6.0} meas {:8.0}", rec.point, rec.arm.to_string(), rec.trigger.map(|t| t.to_string()).unwrap_or_default(), rec.chain.shape.grid_blocks, rec.chain.shape.block_threads, rec.chain.preamble.kind, rec.preamble_ns.unwrap_or(0.0), rec.chain.body.kind, rec.body_ns.unwrap_or(0.0), measured);
-            for (i, model) in [Model::Closed, Model::Events].into_iter().enumerate() {
-                let Some(c) = chains[i] else { line += "   no calibration"; continue };
-                let c = Chain { trigger: rec.chain.trigger, ..c };
-                let c = if let Some(t) = rec.trigger { c.with_trigger(t) } else { c };
-                match predict(&prof, model, &c, rec.arm) {
-                    Ok(p) => { let e = p / measured - 1.0; errs[i].push(e.abs()); line += &format!("  {:8.0} {:+6.1}%", p, e * 100.0); }
-                    Err(e) => line += &format!("  {e}"),
-                }
-            }
-            if verbose { println!("{line}"); }
+use pdl_lab::sim::validation::{Compared, best_triggers, compare, errors, signs};
+
+/// Effects smaller than this part of the baseline's period have no sign.
+const FLOOR: f64 = 0.01;
+/// Triggers this near to the best are equals.
+const PLATEAU: f64 = 0.02;
+
+fn main() -> ExitCode {
+    match run() {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("validate: {error}");
+            error.exit_code()
         }
     }
-    for (i, n) in ["closed", "events"].iter().enumerate() {
-        let e = &mut errs[i]; e.sort_by(f64::total_cmp);
-        if e.is_empty() { continue }
-        println!("{n}: n {} median {:.2}% p90 {:.2}% p95 {:.2}% max {:.1}%", e.len(), e[e.len()/2]*100.0, e[e.len()*9/10]*100.0, e[e.len()*95/100]*100.0, e[e.len()-1]*100.0);
+}
+
+fn run() -> Result<()> {
+    let mut profile = BUILT_IN.clone();
+    let (mut as_rows, mut compared) = (false, Vec::new());
+    let mut arguments = std::env::args().skip(1);
+    while let Some(argument) = arguments.next() {
+        match &*argument {
+            "--rows" => as_rows = true,
+            "--profile" => {
+                let missing = || Error::usage("use --profile", "it needs a file");
+                profile = profile::read(Path::new(&arguments.next().ok_or_else(missing)?))?;
+            }
+            path => {
+                let run = read_run(Path::new(path))?;
+                let summary = summarise(&run.manifest, &run.points, &run.samples);
+                let before = compared.iter().map(|row: &Compared| row.group + 1).max();
+                let mut rows = compare(&profile, &run.points, &summary.rows)?;
+                rows.iter_mut().for_each(|row| row.group += before.unwrap_or(0));
+                compared.extend(rows);
+            }
+        }
+    }
+    if compared.is_empty() {
+        return Err(Error::usage("validate", "there is no run to compare with"));
+    }
+    match as_rows {
+        true => print_rows(&compared),
+        false => print_table(&compared),
+    }
+    Ok(())
+}
+
+fn print_rows(rows: &[Compared]) {
+    println!(
+        "point,arm,trigger,grid_blocks,block_threads,preamble_kind,body_kind,measured_ns,closed_ns,\
+         events_ns"
+    );
+    for row in rows {
+        let trigger = row.trigger.map(|trigger| trigger.to_string()).unwrap_or_default();
+        let ns = |ns: Option<f64>| ns.map(|ns| format!("{ns:.1}")).unwrap_or_default();
+        println!(
+            "{},{},{trigger},{},{},{},{},{:.1},{},{}",
+            row.point,
+            row.arm,
+            row.chain.shape.grid_blocks,
+            row.chain.shape.block_threads,
+            row.chain.preamble.kind,
+            row.chain.body.kind,
+            row.measured_ns,
+            ns(row.closed_ns),
+            ns(row.events_ns),
+        );
+    }
+}
+
+fn print_table(rows: &[Compared]) {
+    println!("| rows | model | n | median | 95 % | largest |");
+    println!("|------|-------|---|--------|------|---------|");
+    let mut parts: BTreeMap<String, Vec<&Compared>> = BTreeMap::new();
+    for row in rows {
+        let trigger = row.trigger.map_or("no trigger".to_owned(), |trigger| trigger.to_string());
+        let keys = [
+            "all".to_owned(),
+            format!("arm {}", row.arm),
+            format!("body {}", row.chain.body.kind),
+            format!("body {}, {trigger}", row.chain.body.kind),
+            format!("block {}", row.chain.shape.block_threads),
+            format!("grid {}", row.chain.shape.grid_blocks),
+        ];
+        keys.into_iter().for_each(|key| parts.entry(key).or_default().push(row));
+    }
+    for (part, rows) in &parts {
+        for (name, model) in [("closed", Model::Closed), ("events", Model::Events)] {
+            let Some(found) = errors(rows.iter().copied(), model) else { continue };
+            let percent = |part: f64| format!("{:.1} %", 100.0 * part);
+            println!(
+                "| {part} | {name} | {} | {} | {} | {} |",
+                found.rows,
+                percent(found.median),
+                percent(found.p95),
+                percent(found.most)
+            );
+        }
+    }
+    for (name, model) in [("closed", Model::Closed), ("events", Model::Events)] {
+        let (effects, right) = signs(rows, model, FLOOR);
+        let (lanes, best) = best_triggers(rows, model, PLATEAU);
+        println!(
+            "\n{name}: {right} of {effects} effects above {:.0} % of the period have the right sign; \
+             the best trigger is measured within {:.0} % of the best in {best} of {lanes} sweeps.",
+            100.0 * FLOOR,
+            100.0 * PLATEAU
+        );
     }
 }

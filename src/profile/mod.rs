@@ -130,6 +130,8 @@ pub struct DeviceFacts {
     pub reserved_shared_bytes: u32,
     /// Blocks of the largest cluster.
     pub cluster_blocks: u32,
+    /// SMs of each group that a cluster stays in (GPCs).
+    pub cluster_sms: Vec<u32>,
     /// Warp schedulers an SM; each issues one warp instruction a cycle.
     pub sm_schedulers: u32,
     /// SM clock under load, MHz.
@@ -221,6 +223,8 @@ pub struct BlockCosts {
     pub thread_registers: u32,
     /// Registers a thread of kernels whose body streams.
     pub stream_thread_registers: u32,
+    /// The same for blocks of more than 512 threads.
+    pub narrow_thread_registers: u32,
 }
 
 /// How blocks get onto SMs.
@@ -234,8 +238,10 @@ pub struct Placement {
     pub refill_ns: Constant,
     /// First to last block of a node to end where all do the same.
     pub drain_ns: Constant,
-    /// The same for bodies that stream.
+    /// The same for bodies that stream, and what it grows by with the body's time.
     pub stream_drain_ns: Constant,
+    /// That growth, a part of the body's time.
+    pub stream_drain_ratio: Constant,
     /// Nodes of a graph that may be resident ahead of the one whose body runs.
     pub run_ahead_nodes: Constant,
     /// The same for stream launches.
@@ -253,6 +259,8 @@ pub struct Issue {
     pub busy_warp_cycles: Constant,
     /// Turns of a block for one turn of the next younger block on its SM.
     pub elder_ratio: Constant,
+    /// How much later the trigger at entry of a block counts whose SM is busy.
+    pub busy_entry_ns: Constant,
     /// Warps that still share a scheduler when the block's slowest warp comes to its trigger.
     pub straggler_warps: Constant,
 }
@@ -270,6 +278,10 @@ pub struct Memory {
     pub l2_bytes_per_ns: Constant,
     /// First byte from L2.
     pub l2_latency_ns: Constant,
+    /// Bytes that stay in L2 from one node to the next.
+    pub l2_keeps_bytes: Constant,
+    /// How much later than the others the last block of a node ends that reads more than that.
+    pub l2_overflow_ns: Constant,
     /// What one SM can take in from L2.
     pub sm_bytes_per_ns: Constant,
     /// What one SM can take in from HBM.

@@ -62,6 +62,13 @@ impl Profile {
         if let Some((name, _)) = counts.iter().find(|(_, count)| *count == 0) {
             return Err(format!("device.{name} is 0"));
         }
+        if device.cluster_sms.iter().sum::<u32>() != device.sm_count {
+            return Err(format!(
+                "device.cluster_sms add up to {}, and device.sm_count is {}",
+                device.cluster_sms.iter().sum::<u32>(),
+                device.sm_count
+            ));
+        }
         let held = device.block_shared_bytes.saturating_add(device.reserved_shared_bytes);
         if held > device.sm_shared_bytes {
             return Err(format!(

@@ -2,15 +2,13 @@
 
 use super::events::{Fetch, Fires, IssueRates, Link, MemoryRates, Piece, Wait, Work};
 use super::fixed::sm_ghz;
-use super::load::Load;
+use super::load::{Load, WIDE_THREADS};
 use crate::chain::{
-    Arm, BodyKind, Chain, Dependency, PreambleKind, Submission, Trigger, TriggerBy,
+    Arm, BodyKind, Chain, Dependency, L2, PreambleKind, Submission, Trigger, TriggerBy,
 };
 
-/// Vectors of 16 bytes that a thread of a streaming body loads a step, and the most threads of a
-/// block whose registers hold that; larger blocks load half of it.
+/// Vectors of 16 bytes that a thread of a streaming body loads a step; in large blocks half of it.
 const STEP_VECTORS: u64 = 8;
-const WIDE_THREADS: u32 = 512;
 /// Steps of a streaming body whose loads are in flight together.
 const STEPS_IN_FLIGHT: u64 = 2;
 const VECTOR_BYTES: u64 = 16;
@@ -47,6 +45,7 @@ pub fn work(chain: &Chain, arm: Arm, load: &Load) -> Work {
         slots: load.blocks_per_sm,
         grid_blocks: chain.shape.grid_blocks,
         cluster_blocks: chain.shape.cluster_blocks,
+        cluster_sms: profile.device.cluster_sms.clone(),
         warps: load.block_warps(chain),
         run_ahead: match arm.submission() {
             Submission::Graph => profile.placement.run_ahead_nodes.value as u32,
@@ -59,6 +58,7 @@ pub fn work(chain: &Chain, arm: Arm, load: &Load) -> Work {
         refill_ns: profile.placement.refill_ns.value,
         entry_ns: hop.entry_ns,
         entry_trigger_ns: hop.entry_trigger_ns,
+        busy_entry_ns: profile.issue.busy_entry_ns.value,
         acquire_ns: hop.acquire_ns,
         preamble: preamble(chain, load),
         fetch: fetch(chain, load),
@@ -69,8 +69,24 @@ pub fn work(chain: &Chain, arm: Arm, load: &Load) -> Work {
             BodyKind::Hbm | BodyKind::L2 => profile.placement.stream_drain_ns.value,
             _ => profile.placement.drain_ns.value,
         },
+        spread_ratio: match chain.body.kind.streams() {
+            true => profile.placement.stream_drain_ratio.value,
+            false => 0.0,
+        },
+        straggle_ns: straggle_ns(chain, load),
         issue: issue(load),
         memory: memory(chain, load),
+    }
+}
+
+/// How late the last blocks are of a node whose region does not stay in L2 although it is to.
+fn straggle_ns(chain: &Chain, load: &Load) -> f64 {
+    let memory = &load.profile.memory;
+    let bytes = chain.body.units as f64 * f64::from(chain.shape.grid_blocks);
+    let hot = chain.body.kind == BodyKind::L2 && chain.l2 == L2::Hot;
+    match hot && bytes > memory.l2_keeps_bytes.value {
+        true => memory.l2_overflow_ns.value,
+        false => 0.0,
     }
 }
 
@@ -196,7 +212,9 @@ fn trigger_code_ns(chain: &Chain, arm: Arm, load: &Load) -> f64 {
     };
     match (arm.sweeps_trigger(), chain.trigger) {
         (true, Trigger::Implicit) => 0.0,
-        (true, Trigger::Segment { at, of }) if 0 < at && at < of && chain.body.kind == BodyKind::Fma => {
+        (true, Trigger::Segment { at, of })
+            if 0 < at && at < of && chain.body.kind == BodyKind::Fma =>
+        {
             let threads = f64::from(chain.shape.block_threads);
             block.trigger_ns.value + block.split_thread_ns.value * threads + barrier_ns
         }

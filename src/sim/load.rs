@@ -7,6 +7,10 @@ use crate::error::{Error, Result};
 use crate::oracle;
 use crate::profile::Profile;
 
+/// Most threads of a block whose registers hold a streaming body's eight loads a step; larger blocks
+/// load half of that.
+pub const WIDE_THREADS: u32 = 512;
+
 /// Residency of a chain's grid and the rates of its work. Times in ns, rates in bytes a ns.
 #[derive(Clone, Copy, Debug)]
 pub struct Load<'a> {
@@ -16,6 +20,8 @@ pub struct Load<'a> {
     pub head_ns: f64,
     /// End of the body's work to the block's end, ns.
     pub tail_ns: f64,
+    /// How much later than a typical block the last of a node ends, ns.
+    pub drain_ns: f64,
     /// Registers a thread of its kernels.
     pub thread_registers: u32,
     /// Blocks of this shape that one SM holds.
@@ -108,6 +114,14 @@ fn occupancy(profile: &Profile, chain: &Chain) -> Result<u32> {
         .min(by_shared))
 }
 
+/// Half of what blocks that do the same end apart: the mean against the last, ns.
+fn drain_ns(profile: &Profile, chain: &Chain) -> f64 {
+    match chain.body.kind.streams() {
+        true => profile.placement.stream_drain_ns.value / 2.0,
+        false => profile.placement.drain_ns.value / 2.0,
+    }
+}
+
 /// End of the body's work to the block's end: its sum and the last store, ns.
 fn tail_ns(profile: &Profile, chain: &Chain) -> f64 {
     match chain.body.kind {
@@ -121,9 +135,10 @@ fn tail_ns(profile: &Profile, chain: &Chain) -> f64 {
 
 /// Registers a thread of the kernels that run `chain`.
 fn thread_registers(profile: &Profile, chain: &Chain) -> u32 {
-    match chain.body.kind.streams() {
-        true => profile.block.stream_thread_registers,
-        false => profile.block.thread_registers,
+    match (chain.body.kind.streams(), chain.shape.block_threads > WIDE_THREADS) {
+        (true, true) => profile.block.narrow_thread_registers,
+        (true, false) => profile.block.stream_thread_registers,
+        (false, _) => profile.block.thread_registers,
     }
 }
 
@@ -184,6 +199,7 @@ impl<'a> Load<'a> {
                 BodyKind::Spin | BodyKind::Hbm | BodyKind::L2 => 0.0,
             },
             tail_ns: tail_ns(profile, chain),
+            drain_ns: drain_ns(profile, chain),
             thread_registers: thread_registers(profile, chain),
             blocks_per_sm,
             capacity,
@@ -200,6 +216,11 @@ impl<'a> Load<'a> {
             },
             stream: chain.body.kind.streams().then(|| stream(profile, chain, resident, &issue)),
         })
+    }
+
+    /// End of the body's work to the last end of the node, ns.
+    pub fn last_ns(&self) -> f64 {
+        self.tail_ns + self.drain_ns
     }
 
     /// Warps of a block on one of its SM's schedulers, at least one.

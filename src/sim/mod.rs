@@ -23,6 +23,7 @@ mod recorded;
 mod stamping;
 #[cfg(test)]
 mod tests;
+pub mod validation;
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -58,6 +59,11 @@ impl SimDevice {
     /// A device with the constants of the built-in profile and the noise of `seed`.
     pub fn h200(seed: u64) -> SimDevice {
         SimDevice::new(BUILT_IN.clone(), Model::default(), seed)
+    }
+
+    /// The same with the times of the closed form: for what needs a device and not its times.
+    pub fn quick(seed: u64) -> SimDevice {
+        SimDevice::new(BUILT_IN.clone(), Model::Closed, seed)
     }
 
     /// A device with the constants of `profile`, the times of `model` and the noise of `seed`.
@@ -146,6 +152,10 @@ fn facts(profile: &Profile, model: Model) -> Facts {
         timer_skew_ns: Some(0),
         queue_depth: profile.instruments.queue_depth.value as u32,
         no_gate: None,
-        simulation: Some(Simulation { profile: profile.name.clone(), origin: profile.origin, model }),
+        simulation: Some(Simulation {
+            profile: profile.name.clone(),
+            origin: profile.origin,
+            model,
+        }),
     }
 }

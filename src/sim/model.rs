@@ -78,7 +78,7 @@ fn persistent(load: &Load, nodes: u32) -> Vec<Node> {
         let first = index == 0;
         let release_ns = begin_ns + if first { load.approach_ns() } else { approach_ns };
         let work_end_ns = release_ns + load.work_ns(if first { 0.0 } else { fetched });
-        end_ns = work_end_ns + load.tail_ns;
+        end_ns = work_end_ns + load.last_ns();
         let (early_ns, arrive_ns) = (begin_ns, begin_ns + load.preamble_ns);
         let gate_ns = release_ns;
         let packed = false;
@@ -207,8 +207,9 @@ impl Model<'_> {
         }
         let timed = &mut self.nodes[node];
         timed.work_end_ns = work_end_ns;
-        timed.end_ns =
-            work_end_ns + self.load.tail_ns + f64::from(self.load.waves - 1) * self.load.wave_ns();
+        timed.end_ns = work_end_ns
+            + self.load.last_ns()
+            + f64::from(self.load.waves - 1) * self.load.wave_ns();
         let end_ns = timed.end_ns;
         // The hypothesis of packing: placed while the primary's blocks exit.
         let spread_ns = self.load.hop.spread_ns(self.load.resident);
@@ -228,7 +229,7 @@ impl Model<'_> {
             let begin_ns = timed.end_ns + self.load.hop.full_gap_ns - saved_ns;
             return (begin_ns, begin_ns);
         }
-        let work_end_ns = timed.end_ns - self.load.tail_ns;
+        let work_end_ns = timed.end_ns - self.load.last_ns();
         let (last_begin_ns, last_release_ns) = match self.load.waves {
             1 => (timed.begin_ns, timed.release_ns),
             _ => {

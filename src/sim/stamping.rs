@@ -37,7 +37,7 @@ impl Stamping<'_> {
         let last = place + 1 == self.load.resident || block + 1 == self.chain.shape.grid_blocks;
         // Blocks end apart although they do the same; the last one placed ends last.
         let jitter = oracle::mix(0, 0, index, block) as f64 / u64::MAX as f64;
-        let drain_ns = if last { 0.0 } else { self.load.profile.placement.drain_ns.value * jitter };
+        let drain_ns = 2.0 * self.load.drain_ns * if last { 0.0 } else { jitter };
         let (begin_ns, approach_ns, work_ns) = match wave {
             0 => (
                 self.first_wave_begin(node, place),
@@ -46,7 +46,7 @@ impl Stamping<'_> {
             ),
             _ => (
                 node.work_end_ns
-                    + self.load.tail_ns
+                    + self.load.last_ns()
                     + f64::from(wave - 1) * self.load.wave_ns()
                     + self.load.profile.placement.refill_ns.value,
                 self.load.approach_ns(),
@@ -55,7 +55,7 @@ impl Stamping<'_> {
         };
         let arrive_ns = begin_ns + approach_ns;
         let release_ns = arrive_ns.max(node.gate_ns);
-        let end_ns = release_ns + work_ns + self.load.tail_ns - drain_ns;
+        let end_ns = release_ns + work_ns + self.load.last_ns() - drain_ns;
         BlockStamps {
             begin_ns: self.timer(begin_ns),
             trigger_ns: self.timer(self.trigger(begin_ns, release_ns, work_ns, end_ns)),

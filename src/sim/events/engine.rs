@@ -168,7 +168,7 @@ impl<'a> Engine<'a> {
             return Some(1);
         }
         let slots = &mut self.dispatcher.slots;
-        let clusters = groups(self.work.sms);
+        let clusters = groups(&self.work.cluster_sms);
         let emptiest = clusters.max_by_key(|sms| slots.free(sms.clone()))?;
         let sms = slots.take_cluster(emptiest, self.work.cluster_blocks)?;
         sms.iter().zip(first..).for_each(|(&sm, block)| self.begin(node, block, sm));
@@ -192,7 +192,8 @@ impl<'a> Engine<'a> {
             self.memory.begin(now_ns, sm, (node, block), fetch.bytes, None);
         }
         if work.fires == Fires::AtEntry {
-            self.signal(node, block, now_ns + work.entry_trigger_ns);
+            let busy_ns = if self.sms[sm as usize].busy() { work.busy_entry_ns } else { 0.0 };
+            self.signal(node, block, now_ns + work.entry_trigger_ns + busy_ns);
         }
         let launched = self.window.node(node);
         launched.begun += 1;
@@ -399,7 +400,11 @@ impl<'a> Engine<'a> {
 
     /// The body's work ends at `work_end_ns`; what comes after it takes a fixed time.
     fn end_at(&mut self, node: u32, block: u32, work_end_ns: f64) {
-        let apart_ns = self.work.spread_ns * uniform(self.seed, node, block);
+        let work = self.work;
+        let body_ns = work_end_ns - self.block(node, block).release_ns;
+        let by_chance = uniform(self.seed, node, block);
+        let apart_ns = (work.spread_ns + work.spread_ratio * body_ns) * by_chance
+            + work.straggle_ns * by_chance.powi(FEW);
         let end_ns = work_end_ns + self.work.tail_ns + apart_ns;
         self.block(node, block).phase = Phase::Tail;
         if let Fires::BeforeEnd(ns) = self.work.fires {
@@ -493,13 +498,17 @@ impl<'a> Engine<'a> {
     }
 }
 
-/// Groups of SMs that a cluster stays in: eight of whole pairs, as even as the SMs allow.
-fn groups(sms: u32) -> impl Iterator<Item = std::ops::Range<u32>> {
-    const GROUPS: u32 = 8;
-    let pairs = sms / 2;
-    let bound = move |group: u32| if group == GROUPS { sms } else { 2 * (group * pairs / GROUPS) };
-    (0..GROUPS).map(move |group| bound(group)..bound(group + 1))
+/// Ranges of SMs that a cluster stays in.
+fn groups(sizes: &[u32]) -> impl Iterator<Item = std::ops::Range<u32>> {
+    sizes.iter().scan(0, |first, size| {
+        let group = *first..*first + size;
+        *first = group.end;
+        Some(group)
+    })
 }
+
+/// Power of a uniform number that is near 1 for one block in a hundred only.
+const FEW: i32 = 30;
 
 /// A number from 0 to 1 for each block of each node of a seed (the finaliser of splitmix64).
 fn uniform(seed: u64, node: u32, block: u32) -> f64 {

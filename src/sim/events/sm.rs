@@ -53,6 +53,11 @@ impl Sm {
         });
     }
 
+    /// Whether blocks are at work on its schedulers.
+    pub fn busy(&self) -> bool {
+        !self.jobs.is_empty()
+    }
+
     /// Adds a job; the others have been brought up to date.
     pub fn add(&mut self, job: Job) {
         let age = |job: &Job| (job.node, job.block);

@@ -91,7 +91,7 @@ pub struct MemoryRates {
 }
 
 /// One node's work, and how it is joined to the next. All nodes are alike.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Work {
     /// SMs.
     pub sms: u32,
@@ -101,6 +101,8 @@ pub struct Work {
     pub grid_blocks: u32,
     /// Blocks of a cluster.
     pub cluster_blocks: u32,
+    /// SMs of each group that a cluster stays in.
+    pub cluster_sms: Vec<u32>,
     /// Warps of a block on one scheduler.
     pub warps: f64,
     /// Nodes that may be resident beside the oldest.
@@ -119,6 +121,8 @@ pub struct Work {
     pub entry_ns: f64,
     /// Begin of a block to the time from which its trigger at entry counts, ns.
     pub entry_trigger_ns: f64,
+    /// How much later it counts where the SM's schedulers are busy, ns.
+    pub busy_entry_ns: f64,
     /// What a block of a kernel that stays spends in its barrier at least, ns.
     pub acquire_ns: f64,
     /// Work before the sync.
@@ -133,6 +137,10 @@ pub struct Work {
     pub tail_ns: f64,
     /// Blocks that do the same end up to this much apart, ns.
     pub spread_ns: f64,
+    /// What that grows by, a part of the body's time.
+    pub spread_ratio: f64,
+    /// How much later than the others the last few blocks end, ns.
+    pub straggle_ns: f64,
     /// The schedulers.
     pub issue: IssueRates,
     /// The memory.
