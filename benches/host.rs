@@ -13,15 +13,18 @@ use argv::{Argv, Task};
 use criterion::{BatchSize, BenchmarkGroup, Criterion, SamplingMode, Throughput};
 use jiff::Timestamp;
 use pdl_lab::analysis::{Summary, summarise};
-use pdl_lab::chain::{BodyKind, L2, Mode, PreambleKind, Target, Trigger, TriggerBy};
+use pdl_lab::chain::{
+    Arm, Body, BodyKind, Chain, L2, Mode, Preamble, PreambleKind, Shape, Target, Trigger, TriggerBy,
+};
 use pdl_lab::cmd::note;
 use pdl_lab::device::Device;
 use pdl_lab::error::{Error, Result};
 use pdl_lab::experiment::{self, Axes, Grid, default_arms};
 use pdl_lab::measure::{Sink, Stopping, measure_group};
 use pdl_lab::plot::{Context, render_all};
+use pdl_lab::profile::BUILT_IN;
 use pdl_lab::record::{Manifest, PointRecord, Run, RunDir, SampleRow, read_run, schema_version};
-use pdl_lab::sim::SimDevice;
+use pdl_lab::sim::{SimDevice, simulate};
 use pdl_lab::stats::{CONFIDENCE, estimate_median, holm};
 
 /// Samples of the run.
@@ -55,6 +58,7 @@ fn bench(argv: &Argv) -> Result<()> {
     recording(&mut group, &run, scratch.path());
     deriving(&mut group, &run);
     group.finish();
+    simulating(&mut criterion)?;
     if argv.task == Task::Measure {
         criterion.final_summary();
     }
@@ -163,6 +167,38 @@ impl Sink for Memory {
     }
 
     fn progress(&mut self, _what: &str, _part: f64) {}
+}
+
+/// The event-driven model: chains of 132 blocks, at both ends of a factor of ten in nodes. Events a
+/// second are the throughput; the nodes held at once, which its memory grows with, are printed.
+fn simulating(criterion: &mut Criterion) -> Result<()> {
+    let mut group = criterion.benchmark_group("simulate");
+    group.sampling_mode(SamplingMode::Flat).sample_size(10);
+    for nodes in [1_000, 10_000] {
+        let chain = Chain {
+            nodes,
+            shape: Shape::default(),
+            preamble: Preamble { kind: PreambleKind::Alu, target_ns: 2000.0, units: 3392 },
+            body: Body { kind: BodyKind::Fma, target: Target::Ns(4000.0), units: 6112 },
+            trigger: Trigger::Segment { at: 4, of: 8 },
+            trigger_by: TriggerBy::Thread,
+            l2: L2::Hot,
+            mode: Mode::Isolated,
+        };
+        let outcome = simulate(&BUILT_IN, &chain, Arm::GraphPdl, 1)?;
+        note(format_args!(
+            "{nodes} nodes: {} events, {} nodes held at once",
+            outcome.events, outcome.nodes_held
+        ));
+        group.throughput(Throughput::Elements(outcome.events));
+        group.bench_function(format!("{nodes} nodes"), |bencher| {
+            bencher.iter(|| {
+                simulate(&BUILT_IN, black_box(&chain), Arm::GraphPdl, 1).map(|o| o.end_ns)
+            });
+        });
+    }
+    group.finish();
+    Ok(())
 }
 
 /// Those of the default sweep, whatever `PDL_*` variables say: one name, one amount of work.

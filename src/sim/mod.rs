@@ -29,11 +29,12 @@ use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::time::Duration;
 
+pub use events::Outcome;
 use execute::{Fault, Values};
 use fixed::{sm_ghz, stream_bytes};
 use load::Load;
 use noise::Noise;
-pub use predict::predict;
+pub use predict::{predict, simulate};
 use prepared::Simulated;
 
 use crate::chain::{Arm, Chain};

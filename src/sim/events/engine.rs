@@ -15,6 +15,8 @@ pub struct Outcome {
     pub end_ns: f64,
     /// Events that it took.
     pub events: u64,
+    /// Nodes that were held at once: what its memory grows with.
+    pub nodes_held: usize,
 }
 
 /// Runs `nodes` nodes of `work`; blocks that do the same end apart by the noise of `seed`. `see`
@@ -23,7 +25,8 @@ pub fn run(work: &Work, nodes: u32, seed: u64, see: &mut dyn FnMut(u32, &[Block]
     let mut engine = Engine::new(work, nodes, seed, see);
     engine.queue.push(0.0, What::Launch(0));
     while engine.step() {}
-    Outcome { end_ns: engine.end_ns, events: engine.events }
+    let Engine { end_ns, events, window, .. } = engine;
+    Outcome { end_ns, events, nodes_held: window.buffers() }
 }
 
 /// What the dispatcher knows.

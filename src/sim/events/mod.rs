@@ -20,6 +20,6 @@ mod sm;
 mod tests;
 mod work;
 
-pub use engine::run;
+pub use engine::{Outcome, run};
 pub use node::Block;
 pub use work::{Fetch, Fires, IssueRates, Link, MemoryRates, Piece, Wait, Work};

@@ -122,6 +122,11 @@ impl Window {
         self.nodes.get_mut(index.checked_sub(self.first)? as usize)
     }
 
+    /// Nodes for which there is memory.
+    pub fn buffers(&self) -> usize {
+        self.nodes.len() + self.spare.len()
+    }
+
     /// Takes the oldest node out of flight.
     pub fn retire(&mut self, see: impl FnOnce(u32, &Node)) {
         if let Some(node) = self.nodes.pop_front() {
