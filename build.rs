@@ -36,8 +36,8 @@ mod cuda {
     /// Architectures with machine code, and the one whose PTX serves the GPUs after them.
     const MACHINE_CODE: [&str; 3] = ["90", "100", "120"];
     const PTX: &str = "90";
-    const SOURCES: [&str; 6] =
-        ["chain.cu", "check.cu", "conform.cu", "native.cu", "service.cu", "shim.cu"];
+    const SOURCES: [&str; 7] =
+        ["chain.cu", "check.cu", "conform.cu", "native.cu", "replay.cu", "service.cu", "shim.cu"];
 
     pub fn build() {
         println!("cargo::rerun-if-changed=cuda");

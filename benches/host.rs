@@ -2,6 +2,7 @@
 //! charts. The run is simulated; nothing here needs a GPU, and no number here is about one.
 
 mod argv;
+mod simulated;
 
 use std::cell::LazyCell;
 use std::hint::black_box;
@@ -11,21 +12,18 @@ use std::time::Duration;
 
 use argv::{Argv, Task};
 use criterion::{BatchSize, BenchmarkGroup, Criterion, SamplingMode, Throughput};
-use jiff::Timestamp;
 use pdl_lab::analysis::{Summary, summarise};
 use pdl_lab::chain::{
     Arm, Body, BodyKind, Chain, L2, Mode, Preamble, PreambleKind, Shape, Target, Trigger, TriggerBy,
 };
 use pdl_lab::cmd::note;
-use pdl_lab::device::Device;
 use pdl_lab::error::{Error, Result};
-use pdl_lab::experiment::{self, Axes, Grid, default_arms};
-use pdl_lab::measure::{Sink, Stopping, measure_group};
 use pdl_lab::plot::{Context, render_all};
 use pdl_lab::profile::BUILT_IN;
-use pdl_lab::record::{Manifest, PointRecord, Run, RunDir, SampleRow, read_run, schema_version};
-use pdl_lab::sim::{SimDevice, simulate};
+use pdl_lab::record::{Run, read_run};
+use pdl_lab::sim::simulate;
 use pdl_lab::stats::{CONFIDENCE, estimate_median, holm};
+use simulated::{begin, simulated, write};
 
 /// Samples of the run.
 const ROWS: usize = 100_000;
@@ -51,7 +49,7 @@ fn bench(argv: &Argv) -> Result<()> {
         .configure_from_args();
     let scratch = tempfile::tempdir().map_err(|error| Error::failed("make a directory", error))?;
     // Made when the first benchmark that the filter lets through asks for it.
-    let run = LazyCell::new(|| or_exit(simulated(ROWS)));
+    let run = LazyCell::new(|| or_exit(simulated(ROWS, 1)));
     let mut group = criterion.benchmark_group("host");
     // Some of these take a large part of a second: 1, 2, 3 … of them would take minutes.
     group.sampling_mode(SamplingMode::Flat).throughput(Throughput::Elements(ROWS as u64));
@@ -136,39 +134,6 @@ fn or_exit<T>(result: Result<T>) -> T {
     })
 }
 
-fn begin(path: &Path, manifest: &Manifest) -> Result<RunDir> {
-    let mut dir = RunDir::create(Some(path), "sweep", Timestamp::UNIX_EPOCH)?;
-    dir.write_manifest(manifest)?;
-    Ok(dir)
-}
-
-fn write(path: &Path, run: &Run) -> Result<()> {
-    let mut dir = begin(path, &run.manifest)?;
-    run.points.iter().try_for_each(|record| dir.append_point(record))?;
-    run.samples.iter().try_for_each(|row| dir.append_sample(row))
-}
-
-/// Keeps in memory what a sweep would write.
-#[derive(Default)]
-struct Memory {
-    points: Vec<PointRecord>,
-    samples: Vec<SampleRow>,
-}
-
-impl Sink for Memory {
-    fn point(&mut self, record: PointRecord) -> Result<()> {
-        self.points.push(record);
-        Ok(())
-    }
-
-    fn sample(&mut self, row: SampleRow) -> Result<()> {
-        self.samples.push(row);
-        Ok(())
-    }
-
-    fn progress(&mut self, _what: &str, _part: f64) {}
-}
-
 /// The event-driven model: chains of 132 blocks, at both ends of a factor of ten in nodes. Events a
 /// second are the throughput; the nodes held at once, which its memory grows with, are printed.
 fn simulating(criterion: &mut Criterion) -> Result<()> {
@@ -199,54 +164,4 @@ fn simulating(criterion: &mut Criterion) -> Result<()> {
     }
     group.finish();
     Ok(())
-}
-
-/// Those of the default sweep, whatever `PDL_*` variables say: one name, one amount of work.
-fn axes() -> Axes {
-    Axes {
-        triggers: Trigger::defaults(),
-        arms: default_arms(),
-        nodes: vec![50],
-        grids: vec![Grid::PerSm],
-        block_threads: vec![128],
-        shared_kib: vec![0],
-        cluster_blocks: vec![1],
-        preamble_kinds: vec![PreambleKind::Alu],
-        preamble_us: vec![2.0],
-        body_kinds: vec![BodyKind::Fma, BodyKind::Hbm],
-        bodies: vec![Target::Ns(4000.0)],
-        trigger_by: vec![TriggerBy::Thread],
-        l2: vec![L2::Hot],
-        modes: vec![Mode::Isolated],
-    }
-}
-
-/// The default sweep on the simulated device, with as many rounds as make `rows` samples.
-fn simulated(rows: usize) -> Result<Run> {
-    let device = SimDevice::quick(1);
-    let mut plan = experiment::plan(&axes(), 1, Stopping::default(), &device)?;
-    let entries: usize = plan.points.iter().map(|point| point.arms.len()).sum();
-    plan.stopping.rounds_min = rows.div_ceil(entries) as u32;
-    plan.stopping.rounds_max = plan.stopping.rounds_min;
-    plan.stopping.group_budget = Duration::from_secs(3600);
-    let mut memory = Memory::default();
-    for points in plan.groups() {
-        measure_group(&device, &plan, points, None, &mut memory)?;
-    }
-    memory.samples.truncate(rows);
-    let manifest = Manifest {
-        schema: schema_version(),
-        what: "sweep".into(),
-        version: String::new(),
-        revision: String::new(),
-        started: Timestamp::UNIX_EPOCH.to_string(),
-        argv: Vec::new(),
-        environment: Vec::new(),
-        seed: plan.seed,
-        facts: device.facts().clone(),
-        health: device.health(),
-        plan: plan.record(),
-    };
-    let Memory { points, samples } = memory;
-    Ok(Run { manifest, points, samples, end: None, notes: Vec::new() })
 }

@@ -388,6 +388,70 @@ void pdl_range_pop(void);
 /* Whether this build has them: it was made with the NVTX headers. */
 int32_t pdl_ranges(void);
 
+/* ---- Graphs made elsewhere: comparing memory, and a stand-in for a primary ---- */
+
+/* Memory is searched for changes in chunks of so many bytes. */
+#define PDL_CHUNK_BYTES 65536
+
+/* Bytes that differ, and the lowest offset of one: start with 0 and UINT64_MAX. */
+typedef struct {
+  uint64_t bytes;
+  uint64_t first;
+} pdl_difference;
+
+/* What a byte that the primary changes holds before the stand-in puts the primary's value in place:
+ * what it held before the primary, the opposite of every bit of the primary's, or ones. */
+typedef enum { PDL_STALE_BEFORE = 0, PDL_STALE_INVERTED = 1, PDL_STALE_ONES = 2 } pdl_stale;
+
+/* A piece of memory, and records of what it held before and after the primary. */
+typedef struct {
+  uint8_t* live;
+  const uint8_t* before;
+  const uint8_t* after;
+  uint64_t bytes;
+} pdl_piece;
+
+/* What a stand-in leaves; start with UINT64_MAX, 0, 0 and UINT64_MAX. `stale`, a pdl_stale, is what
+ * it expects to find. */
+typedef struct {
+  uint64_t woke_ns;     /* the first block's wake, on the global timer */
+  uint64_t end_ns;      /* the last block's end */
+  uint64_t early_bytes; /* bytes of the pieces that someone wrote before the wake */
+  uint64_t early_piece; /* lowest piece with one */
+  uint64_t stale;
+} pdl_stand_in_state;
+
+/* A stand-in for a primary: triggers, sleeps, and puts in place what the primary writes. */
+typedef struct {
+  const pdl_piece* pieces;
+  pdl_stand_in_state* state;
+  uint64_t sleep_ns;
+  uint64_t count;
+} pdl_stand_in_args;
+
+/* Kernels that read what their primary writes, to try the race check on. */
+typedef enum {
+  PDL_CONSUMER_SYNCS = 0,
+  PDL_CONSUMER_NO_SYNC = 1,
+  PDL_CONSUMER_EARLY_WRITER = 2 /* writes its output before the sync too */
+} pdl_consumer;
+
+/* Adds to *difference how `bytes` at `a` and `b` differ. */
+int32_t pdl_launch_compare(void* stream, const void* a, const void* b, uint64_t bytes,
+                           pdl_difference* difference);
+/* Adds to counts[i] the bytes of chunk i that differ. */
+int32_t pdl_launch_dirty(void* stream, const void* a, const void* b, uint64_t bytes,
+                         uint32_t* counts);
+/* Makes the live memory of `count` pieces what it is before the primary. */
+int32_t pdl_launch_stage(void* stream, const pdl_piece* pieces, uint32_t count, uint32_t stale);
+/* Adds a stand-in, without edges. */
+int32_t pdl_graph_add_stand_in(void* graph, const pdl_stand_in_args* args, void** node);
+/* Adds a kernel of one thread that writes when it began, without edges. */
+int32_t pdl_graph_add_witness(void* graph, uint64_t* begin_ns, void** node);
+/* output[i] = input[i] + 1; `kind` is a pdl_consumer. */
+int32_t pdl_launch_consumer(void* stream, uint32_t kind, const uint32_t* input, uint32_t* output,
+                            uint32_t count);
+
 #ifdef __cplusplus
 }
 #endif

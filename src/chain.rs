@@ -515,6 +515,12 @@ impl Chain {
         Chain { trigger, ..self }
     }
 
+    /// Whether its amounts of work are given, so that nothing is left to calibrate: another run
+    /// settled them.
+    pub fn has_amounts(&self) -> bool {
+        self.preamble.units > 0 || self.body.units > 0
+    }
+
     /// Checks what no GPU could run.
     ///
     /// # Errors

@@ -2,6 +2,8 @@
 //!
 //! Everything above this seam (measuring, statistics, charts, reports) runs unchanged on both.
 
+mod instruments;
+
 use std::fmt;
 use std::time::Duration;
 
@@ -11,6 +13,10 @@ use crate::chain::{Arm, Chain};
 use crate::error::Result;
 use crate::profile::{Model, Origin};
 use crate::stamps::Stamps;
+
+pub use instruments::{
+    Batch, Clocks, HostBatches, Instruments, Reading, Regime, Timed, TimerReading,
+};
 
 /// Which implementation of the seam measured a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -74,7 +80,9 @@ pub struct Facts {
     pub mps: Option<bool>,
     /// Highest SM clock, MHz.
     pub sm_mhz_max: Option<u32>,
-    /// Whether application clocks pin the SM clock; `None` when it cannot be told.
+    /// `true`: application clocks are set, and limit the SM clock. `false`: none are; that does not
+    /// say that the clock may move, since NVML has no query for `nvidia-smi --lock-gpu-clocks`.
+    /// `None`: NVML does not tell.
     pub clocks_locked: Option<bool>,
     /// Step of the device's global timer, ns.
     pub timer_step_ns: u64,
@@ -321,6 +329,11 @@ pub trait Device {
     /// point; anything else stops the run.
     fn prepare<'a>(&'a self, chain: &Chain, arm: Arm) -> Result<Box<dyn Prepared + 'a>>;
 
+    /// What calibration asks for besides chains; `None` for a device that has none of it.
+    fn instruments(&self) -> Option<&dyn Instruments> {
+        None
+    }
+
     /// Begins a range that profilers show (NVTX, for Nsight Systems); see [`range`].
     fn begin_range(&self, _name: &str) {}
 
@@ -369,4 +382,23 @@ pub trait Prepared {
     /// # Errors
     /// A device fault.
     fn stamps(&mut self, repetitions: u32) -> Result<Option<Stamps>>;
+
+    /// Runs the chain once, isolated, and reads every clock there is; `None` for an arm that is not
+    /// stamped, where stamps are asked for.
+    ///
+    /// # Errors
+    /// [`Kind::Unsupported`](crate::error::Kind::Unsupported) for a chain that does not fit the
+    /// queue as a whole; a device fault, a wrong value in a stamped run, or an interruption.
+    fn clocks(&mut self, reading: Reading) -> Result<Option<Clocks>> {
+        if reading.stamped {
+            let stamps = self.stamps(1)?;
+            return Ok(stamps.map(|stamps| Clocks {
+                events_ns: stamps.duration_ns,
+                stamps: Some(stamps),
+                ..Clocks::default()
+            }));
+        }
+        let Sample { duration_ns, flags, .. } = self.sample()?;
+        Ok(Some(Clocks { events_ns: duration_ns, flags, ..Clocks::default() }))
+    }
 }

@@ -49,14 +49,14 @@ pub fn install_last_words(tell: LastWords) {
 }
 
 /// Ends the process with `error`, unless it ends by itself within 10 s. For a device that hangs:
-/// every call into its driver may block for ever, those of destructors too.
+/// every call into its driver may block for ever, those of destructors too. Does nothing where no
+/// last words are installed: there the process is somebody else's, who gets the error alone.
 pub fn give_up(error: &Error) {
+    let Some(tell) = LAST_WORDS.get() else { return };
     let error = error.clone();
     std::thread::spawn(move || {
         std::thread::sleep(LET_GO);
-        if let Some(tell) = LAST_WORDS.get() {
-            tell(&error);
-        }
+        tell(&error);
         std::process::exit(i32::from(error.code()));
     });
 }

@@ -11,15 +11,20 @@
 #![deny(unsafe_code)]
 
 pub mod analysis;
+pub mod attach;
 pub mod axes;
+pub mod cells;
 pub mod chain;
 pub mod check;
 pub mod cli;
 pub mod cmd;
+pub mod compare;
 pub mod conform;
+pub mod coordinates;
 pub mod device;
 pub mod error;
 pub mod experiment;
+pub mod ffi;
 #[cfg(feature = "cuda")]
 pub mod gpu;
 pub mod inspect;
@@ -27,6 +32,7 @@ pub mod interrupt;
 pub mod machine_code;
 pub mod measure;
 pub mod oracle;
+pub mod page;
 pub mod plot;
 pub mod profile;
 pub mod record;

@@ -61,7 +61,7 @@ fn for_each_kernel(bytes: &[u8], mut visit: impl FnMut((u32, String), &[u8])) {
 
 /// The next ELF at or after `from`. Eight bytes at a time where none of them can be its first:
 /// the programs that are scanned have a hundred megabytes when they carry debug information.
-fn find_elf(bytes: &[u8], from: usize) -> Option<usize> {
+pub(crate) fn find_elf(bytes: &[u8], from: usize) -> Option<usize> {
     const ONES: u64 = u64::from_ne_bytes([1; 8]);
     const HIGH: u64 = u64::from_ne_bytes([0x80; 8]);
     const FIRST: u64 = u64::from_ne_bytes([ELF[0]; 8]);

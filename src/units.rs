@@ -22,6 +22,27 @@ pub fn signed(value: f64, decimals: usize) -> String {
     if value > 0.0 && value.is_finite() && !zero { format!("+{text}") } else { text }
 }
 
+/// A number without trailing zeros, at most four decimals: `4`, `0.25`.
+pub fn plain(value: f64) -> String {
+    if value != 0.0 && !(1e-4..1e7).contains(&value.abs()) {
+        return format!("{value:.1e}");
+    }
+    let text = format!("{value:.4}");
+    text.trim_end_matches('0').trim_end_matches('.').to_owned()
+}
+
+/// A number of bytes in the largest unit that it fills: `512 B`, `1.5 KiB`, `60 MiB`.
+pub fn bytes(count: u64) -> String {
+    let count = count as f64;
+    let rounded = |units: f64| plain((units * 100.0).round() / 100.0);
+    match count {
+        c if c >= 1073741824.0 => format!("{} GiB", rounded(c / 1073741824.0)),
+        c if c >= 1048576.0 => format!("{} MiB", rounded(c / 1048576.0)),
+        c if c >= 1024.0 => format!("{} KiB", rounded(c / 1024.0)),
+        c => format!("{c} B"),
+    }
+}
+
 /// Nanoseconds as microseconds with three decimals, without the unit: for columns.
 pub fn us_number(ns: f64) -> String {
     fixed(ns / 1e3, 3)
@@ -96,5 +117,23 @@ mod tests {
         assert_eq!(format_interval(-20.0, 1260.0), "-0.020 to +1.260");
         assert_eq!(or_absent(None, us), "–");
         assert_eq!(or_absent(Some(1500.0), us), "1.500 µs");
+    }
+
+    #[test]
+    fn plain_numbers_and_bytes_have_no_trailing_zeros() {
+        for (value, text) in
+            [(4.0, "4"), (0.25, "0.25"), (132.0, "132"), (0.0, "0"), (1e9, "1.0e9")]
+        {
+            assert_eq!(plain(value), text);
+        }
+        for (count, text) in [
+            (0, "0 B"),
+            (1023, "1023 B"),
+            (1536, "1.5 KiB"),
+            (62_914_560, "60 MiB"),
+            (150_109_880_320, "139.8 GiB"),
+        ] {
+            assert_eq!(bytes(count), text);
+        }
     }
 }

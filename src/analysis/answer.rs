@@ -3,9 +3,10 @@
 use serde::{Deserialize, Serialize};
 
 use super::cause::cause;
-use super::plateau::{Candidate, Plateau, plateau};
+use super::contamination::Contamination;
+use super::plateau::{Candidate, Choice, Plateau, plateau};
 use super::run::Run;
-use crate::chain::{Arm, Submission, Trigger};
+use crate::chain::{Arm, Mode, Submission, Trigger};
 use crate::device::Backend;
 use crate::record::{SummaryRow, Verdict};
 use crate::stats::median;
@@ -34,22 +35,39 @@ pub struct Answer {
     pub body_ns: Option<f64>,
     /// What the recommended trigger obliges to; empty without one.
     pub obligation: String,
-    /// The answer in words.
+    /// The answer in a sentence.
+    pub headline: String,
+    /// What else is to be said, a sentence each: the split, the plateau, harm and its cause, wrong
+    /// results, contamination.
+    pub details: Vec<String>,
+    /// Headline and details.
     pub sentence: String,
 }
 
 /// Answers in order of groups, stream before graph.
-pub(super) fn answers(run: &Run, rows: &[SummaryRow]) -> Vec<Answer> {
+pub(super) fn answers(
+    run: &Run,
+    rows: &[SummaryRow],
+    contamination: &[Contamination],
+) -> Vec<Answer> {
     let mut candidates: std::collections::BTreeMap<(u32, Arm), Vec<Candidate>> = Default::default();
     for (entry, row) in run.entries.iter().zip(rows) {
         if matches!(row.arm, Arm::StreamPdl | Arm::GraphPdl) {
             candidates.entry((entry.record.group, row.arm)).or_default().push((entry, row));
         }
     }
-    candidates.into_iter().map(|((group, arm), rows)| answer(run, group, arm, &rows)).collect()
+    let answer = |((group, arm), rows): ((u32, Arm), Vec<Candidate>)| {
+        answer(run, (group, arm), &rows, contamination)
+    };
+    candidates.into_iter().map(answer).collect()
 }
 
-fn answer(run: &Run, group: u32, arm: Arm, candidates: &[Candidate]) -> Answer {
+fn answer(
+    run: &Run,
+    (group, arm): (u32, Arm),
+    candidates: &[Candidate],
+    contamination: &[Contamination],
+) -> Answer {
     let with = |verdict: Verdict| -> Vec<Candidate> {
         candidates.iter().copied().filter(|(_, row)| row.verdict == Some(verdict)).collect()
     };
@@ -67,9 +85,22 @@ fn answer(run: &Run, group: u32, arm: Arm, candidates: &[Candidate]) -> Answer {
         hurting: triggers(&with(Verdict::Hurts)),
         wrong: triggers(&with(Verdict::Wrong)),
         body_ns: median(&bodies),
+        headline: String::new(),
+        details: Vec::new(),
         sentence: String::new(),
     };
-    answer.sentence = sentence(run, &answer, candidates);
+    answer.headline = headline(run, &answer, candidates);
+    answer.details = details(run, &answer, candidates);
+    let pipelined = |one: &&Contamination| {
+        let place = answer.plateau.as_ref().map(|plateau| plateau.recommended.point.as_str());
+        one.arm == arm && Some(one.pipelined.as_str()) == place
+    };
+    answer.details.extend(contamination.iter().find(pipelined).map(|one| capital(&one.sentence())));
+    answer.sentence = [answer.headline.as_str()]
+        .into_iter()
+        .chain(answer.details.iter().map(String::as_str))
+        .collect::<Vec<_>>()
+        .join(" ");
     answer
 }
 
@@ -116,17 +147,21 @@ pub fn obligation(trigger: Trigger) -> &'static str {
     }
 }
 
-fn sentence(run: &Run, answer: &Answer, candidates: &[Candidate]) -> String {
+/// What the group says of the arm, in one sentence.
+fn headline(run: &Run, answer: &Answer, candidates: &[Candidate]) -> String {
     let mut text = match run.manifest.facts.backend {
         Backend::Sim => "SIMULATED: ".to_owned(),
         Backend::Gpu => String::new(),
     };
-    text += match answer.submission {
-        Submission::Stream => "In a stream, ",
-        Submission::Graph => "In a graph, ",
+    let pipelined = candidates.iter().any(|(_, row)| row.mode == Mode::Pipelined);
+    text += match (pipelined, answer.submission) {
+        (false, Submission::Stream) => "In a stream, ",
+        (false, Submission::Graph) => "In a graph, ",
+        (true, Submission::Stream) => "Pipelined, in a stream, ",
+        (true, Submission::Graph) => "Pipelined, in a graph, ",
     };
-    text += &match (&answer.plateau, answer.verdict) {
-        (Some(plateau), Verdict::Helps) => helps(plateau),
+    text + &match (&answer.plateau, answer.verdict) {
+        (Some(plateau), Verdict::Helps) => helps(&plateau.recommended, pipelined),
         (_, Verdict::Hurts) => format!("every trigger hurts: {}.", range(candidates)),
         (_, Verdict::Equivalent) => {
             format!("no trigger makes a difference worth having: {}.", range(candidates))
@@ -134,20 +169,31 @@ fn sentence(run: &Run, answer: &Answer, candidates: &[Candidate]) -> String {
         (_, Verdict::Wrong) => "every result was wrong: no speed is given.".to_owned(),
         (_, Verdict::Skipped) => "no point could be run on this device.".to_owned(),
         _ => format!("no trigger can be called better at this precision: {}.", range(candidates)),
-    };
+    }
+}
+
+fn details(run: &Run, answer: &Answer, candidates: &[Candidate]) -> Vec<String> {
+    let mut details = Vec::new();
+    if let Some(plateau) = &answer.plateau {
+        details.extend(split(&plateau.recommended));
+        details.push(match plateau.triggers.as_slice() {
+            [_] => "No other trigger is as good.".to_owned(),
+            equals => {
+                format!("It is the latest of {} that are as good: {}.", equals.len(), list(equals))
+            }
+        });
+    }
     if !answer.hurting.is_empty() && answer.verdict != Verdict::Hurts {
-        text += &format!(" It hurts at: {}.", list(&answer.hurting));
+        details.push(format!("It hurts at: {}.", list(&answer.hurting)));
     }
-    if let Some(worst) = worst(candidates) {
-        text += &harm(run, answer, worst);
-    }
+    details.extend(worst(candidates).and_then(|worst| harm(run, answer, worst)));
     if !answer.wrong.is_empty() && answer.verdict != Verdict::Wrong {
-        text += &format!(
-            " Results were wrong at: {}; a race there may be one elsewhere too.",
+        details.push(format!(
+            "Results were wrong at: {}; a race there may be one elsewhere too.",
             list(&answer.wrong)
-        );
+        ));
     }
-    text
+    details
 }
 
 /// The row that hurts most.
@@ -161,16 +207,14 @@ fn worst<'r>(candidates: &[Candidate<'r, '_>]) -> Option<&'r SummaryRow> {
 }
 
 /// How much the worst trigger hurts, and why, as far as stamps prove it.
-fn harm(run: &Run, answer: &Answer, worst: &SummaryRow) -> String {
-    let (Some(trigger), Some(saved)) = (worst.trigger, worst.saved_ns) else {
-        return String::new();
-    };
+fn harm(run: &Run, answer: &Answer, worst: &SummaryRow) -> Option<String> {
+    let (trigger, saved) = (worst.trigger?, worst.saved_ns?);
     let slower = worst.speedup.map_or_else(String::new, |ratio| {
         format!(", {} the baseline's time", speedup(1.0 / ratio))
     });
     let cause = cause(run, answer.group, answer.arm, trigger, worst.period_ns);
     let cause = cause.map_or_else(String::new, |cause| format!(": {cause}"));
-    format!(" The worst is {trigger}, {} a hop{slower}{cause}.", signed_us(saved))
+    Some(format!("The worst is {trigger}, {} a hop{slower}{cause}.", signed_us(saved)))
 }
 
 /// Where a trigger is, in a sentence.
@@ -183,31 +227,28 @@ fn place(trigger: Trigger) -> String {
     }
 }
 
-fn helps(plateau: &Plateau) -> String {
-    let choice = &plateau.recommended;
+/// What pipelined chains show is not the hop's alone.
+fn helps(choice: &Choice, pipelined: bool) -> String {
     let interval = choice
         .saved_interval_ns
         .map_or_else(String::new, |i| format!(" (95 %: {} µs)", format_interval(i.lo, i.hi)));
     let ratio = choice.speedup.map_or_else(String::new, |ratio| format!(", {}", speedup(ratio)));
-    let mut text = format!(
-        "the trigger {} saves {} a hop{interval}{ratio}",
+    format!(
+        "the trigger {} {} {} a hop{interval}{ratio}.",
         place(choice.trigger),
+        if pipelined { "seems to save" } else { "saves" },
         us(choice.saved_ns)
-    );
-    if let (Some(code), Some(dependency)) = (choice.code_cost_ns, choice.dependency_saved_ns) {
-        text += &format!(
-            "; the programmatic dependency saves {} and the added instructions cost {}",
-            signed_us(dependency),
-            signed_us(code)
-        );
-    }
-    text += &match plateau.triggers.as_slice() {
-        [_] => "; no other trigger is as good.".to_owned(),
-        equals => {
-            format!("; it is the latest of {} that are as good: {}.", equals.len(), list(equals))
-        }
-    };
-    text
+    )
+}
+
+/// What the saved time is made of.
+fn split(choice: &Choice) -> Option<String> {
+    let (code, dependency) = (choice.code_cost_ns?, choice.dependency_saved_ns?);
+    Some(format!(
+        "The programmatic dependency saves {} and the added instructions cost {}.",
+        signed_us(dependency),
+        signed_us(code)
+    ))
 }
 
 /// Smallest and largest median saved time of the candidates that were measured.
@@ -223,4 +264,10 @@ fn range(candidates: &[Candidate]) -> String {
 
 fn list(triggers: &[Trigger]) -> String {
     triggers.iter().map(Trigger::to_string).collect::<Vec<_>>().join(", ")
+}
+
+/// A sentence begins with a capital.
+fn capital(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
 }

@@ -2,7 +2,7 @@
 
 use super::run::Run;
 use crate::chain::{Arm, Trigger};
-use crate::record::PointRecord;
+use crate::record::{PointRecord, SummaryRow};
 use crate::stamps::Reduced;
 use crate::units::{percent, us};
 
@@ -45,6 +45,16 @@ pub(super) fn cause(
 /// stamps tell of another course. Both are medians, and stamps cost time: a part is let pass.
 pub fn outlasts(stamps: &Reduced, period_ns: Option<f64>) -> bool {
     stamps.body_span_ns.zip(period_ns).is_some_and(|(span, period)| span > period * (1.0 + SLOWED))
+}
+
+/// Most blocks of a node that shared an SM, and SMs used, by the stamps of a row: `1 on 132`. A `?`
+/// marks where the stamped run took another course than the timed ones. `None` without stamps.
+pub fn placement(row: &SummaryRow, stamps: Option<Reduced>) -> Option<String> {
+    let stamps = stamps?;
+    let (most, used) = stamps.sm_blocks_max.zip(stamps.sms_used)?;
+    let synced = matches!(row.arm, Arm::StreamPdl | Arm::GraphPdl);
+    let other = if synced && outlasts(&stamps, row.period_ns) { "?" } else { "" };
+    Some(format!("{most:.0} on {used:.0}{other}"))
 }
 
 /// Blocks of one node packed on few SMs, while others stay idle. One SM with two blocks is enough:

@@ -5,7 +5,7 @@ use crate::stats::{CONFIDENCE, Interval, MedianEstimate, estimate_median, sign_p
 
 /// What an arm changes against another.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Effect {
+pub(crate) struct Effect {
     /// (reference − arm) ÷ hops, ns: positive is faster than the reference.
     pub saved: MedianEstimate,
     /// exp(median of ln(reference ÷ arm)).

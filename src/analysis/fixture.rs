@@ -11,12 +11,12 @@ use crate::device::{Backend, Facts, Flag, Health, Proof, Verification};
 use crate::record::{Manifest, PlanPoint, PlanRecord, PointRecord, SampleRow};
 
 /// Nodes of the short and the long chain.
-pub(super) const NODES: u32 = 51;
-pub(super) const LONG_NODES: u32 = 4 * NODES;
+pub(crate) const NODES: u32 = 51;
+pub(crate) const LONG_NODES: u32 = 4 * NODES;
 /// Period of the baseline, ns.
-pub(super) const BASELINE_NS: f64 = 6000.0;
+pub(crate) const BASELINE_NS: f64 = 6000.0;
 
-pub(super) fn chain() -> Chain {
+pub(crate) fn chain() -> Chain {
     Chain {
         nodes: NODES,
         shape: Shape::default(),
@@ -29,7 +29,7 @@ pub(super) fn chain() -> Chain {
     }
 }
 
-pub(super) fn record(point: &str, arm: Arm, trigger: Option<Trigger>) -> PointRecord {
+pub(crate) fn record(point: &str, arm: Arm, trigger: Option<Trigger>) -> PointRecord {
     PointRecord {
         point: point.into(),
         group: 0,
@@ -45,7 +45,7 @@ pub(super) fn record(point: &str, arm: Arm, trigger: Option<Trigger>) -> PointRe
     }
 }
 
-fn facts() -> Facts {
+pub(crate) fn facts() -> Facts {
     Facts {
         backend: Backend::Gpu,
         name: "NVIDIA H200".into(),
@@ -77,14 +77,14 @@ fn facts() -> Facts {
 
 /// A run of one group, its samples shuffled within each round.
 #[derive(Clone)]
-pub(super) struct Fixture {
+pub(crate) struct Fixture {
     pub manifest: Manifest,
     pub points: Vec<PointRecord>,
     pub samples: Vec<SampleRow>,
 }
 
 /// What is true of an arm: time it saves a hop against the baseline, ns.
-pub(super) type Truth<'t> = &'t dyn Fn(Arm, Option<Trigger>) -> f64;
+pub(crate) type Truth<'t> = &'t dyn Fn(Arm, Option<Trigger>) -> f64;
 
 impl Fixture {
     /// Graph arms at `triggers`, `rounds` rounds, durations exact but for a gaussian-like noise of

@@ -1,6 +1,6 @@
 //! Raw samples by point, arm and number of nodes, one valid sample a round.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use crate::chain::Arm;
 use crate::device::Flag;
@@ -8,7 +8,7 @@ use crate::record::{PlanRecord, SampleRow};
 
 /// One valid sample.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Observation {
+pub(crate) struct Observation {
     round: u32,
     order: u32,
     resumed: bool,
@@ -17,7 +17,7 @@ pub(super) struct Observation {
 
 /// Valid samples of one point, arm and number of nodes, in order of rounds.
 #[derive(Debug, Default)]
-pub(super) struct Series {
+pub(crate) struct Series {
     observations: Vec<Observation>,
     /// Samples that a flag leaves out of statistics.
     pub excluded: u32,
@@ -77,7 +77,7 @@ impl Series {
 
 /// What is counted over all samples of a run.
 #[derive(Debug, Default)]
-pub(super) struct Tally {
+pub(crate) struct Tally {
     /// Samples read.
     pub samples: u64,
     /// Samples with each flag, in the order of [`Flag::ALL`].
@@ -88,12 +88,24 @@ pub(super) struct Tally {
     pub malformed: u64,
     /// Lowest and highest SM clock, MHz.
     pub sm_mhz: Option<(u32, u32)>,
+    /// Samples at each SM clock, MHz.
+    clocks: BTreeMap<u32, u64>,
 }
 
 impl Tally {
     /// Samples with `flag`.
     pub fn flagged(&self, flag: Flag) -> u64 {
         Flag::ALL.iter().position(|&each| each == flag).map_or(0, |at| self.flags[at])
+    }
+
+    /// SM clock of the middle sample, by clock, MHz.
+    pub fn median_sm_mhz(&self) -> Option<u32> {
+        let half = self.clocks.values().sum::<u64>().div_ceil(2);
+        let mut below = 0;
+        self.clocks.iter().find_map(|(&mhz, &samples)| {
+            below += samples;
+            (below >= half).then_some(mhz)
+        })
     }
 
     fn count(&mut self, sample: &SampleRow) {
@@ -106,13 +118,14 @@ impl Tally {
         if let Some(mhz) = sample.sm_mhz {
             let (low, high) = self.sm_mhz.unwrap_or((mhz, mhz));
             self.sm_mhz = Some((low.min(mhz), high.max(mhz)));
+            *self.clocks.entry(mhz).or_default() += 1;
         }
     }
 }
 
 /// All series of a run.
 #[derive(Debug, Default)]
-pub(super) struct Index {
+pub(crate) struct Index {
     series: HashMap<(u32, Arm, u32), Series>,
     lengths: HashMap<(u32, Arm), Vec<u32>>,
     pub tally: Tally,

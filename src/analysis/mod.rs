@@ -6,16 +6,21 @@
 //! row with any wrong value has no period, no saved time and no speed-up.
 
 mod answer;
+mod best;
+mod bounds;
 mod cause;
+mod command;
 mod contamination;
 mod crossover;
 mod effect;
 #[cfg(test)]
-mod fixture;
+pub(crate) mod fixture;
 mod floor;
 mod index;
+mod paste;
 mod plateau;
 mod proof;
+mod reason;
 mod rows;
 mod run;
 mod verdict;
@@ -24,16 +29,25 @@ mod warnings;
 use serde::Serialize;
 
 pub use answer::{Answer, obligation};
-pub use cause::outlasts;
-pub use contamination::{Contamination, contamination_index};
-pub use crossover::Crossover;
+pub use best::{Best, Next, Standing};
+pub use bounds::{Bounds, bounds, mismatch};
+pub use cause::{outlasts, placement};
+pub use command::{exact_command, repeat_command};
+pub use contamination::Contamination;
+pub use crossover::{Course, Crossover, NO_CROSSOVER, Step};
 pub use floor::{Floor, GroupFloor, WINDOW_ROUNDS};
 pub use plateau::{Choice, Plateau};
 pub use proof::{proof_verdict, tolerance_ns};
+pub use reason::reason_words;
 pub use verdict::{LEVEL, judge, margin_ns};
 pub use warnings::Warning;
 
+pub(crate) use effect::Effect;
+pub(crate) use index::Index;
+pub(crate) use run::{Entry, Run as Indexed};
+
 use crate::chain::Arm;
+use crate::profile::Profile;
 use crate::record::{Manifest, PointRecord, SampleRow, SummaryRow};
 
 /// Everything that is derived from the raw records of a run.
@@ -47,13 +61,31 @@ pub struct Summary {
     pub answers: Vec<Answer>,
     /// One for each arm and trigger that was run both isolated and pipelined.
     pub contamination: Vec<Contamination>,
-    /// One for each submission of groups that differ in body alone.
+    /// The best arm of each isolated group that has a subject.
+    pub bests: Vec<Best>,
+    /// One for each submission of groups that differ in one quantity alone.
     pub crossovers: Vec<Crossover>,
     /// What a reader should know before believing the numbers.
     pub warnings: Vec<Warning>,
+    /// The answer in one line, for a pull request.
+    pub paste: String,
+    /// Floor and ceiling by the calibration that lies beside the run; empty without one.
+    pub bounds: Vec<Bounds>,
 }
 
 impl Summary {
+    /// Adds the floor and ceiling that `profile` gives, or a warning that it gives none.
+    pub fn bound(&mut self, profile: &Profile, manifest: &Manifest) {
+        match mismatch(profile, manifest) {
+            None => self.bounds = bounds(profile, &self.rows, &manifest.plan.points),
+            Some(cause) => self.warnings.push(Warning {
+                code: "calibration".to_owned(),
+                cause: format!("the calibration beside the run says nothing of it: {cause}"),
+                cure: "calibrate the device that the run was measured on".to_owned(),
+            }),
+        }
+    }
+
     /// The row of a point and arm.
     pub fn row(&self, point: &str, arm: Arm) -> Option<&SummaryRow> {
         self.rows.iter().find(|row| row.arm == arm && row.point == point)
@@ -64,14 +96,27 @@ impl Summary {
 /// and arm the later holds); `samples` in any order. Linear in samples but for a sort of each
 /// series.
 pub fn summarise(manifest: &Manifest, points: &[PointRecord], samples: &[SampleRow]) -> Summary {
-    let run = run::Run::new(manifest, points, samples);
-    let floor = Floor::of(&run);
-    let rows = rows::rows(&run, &floor);
-    let answers = answer::answers(&run, &rows);
-    let contamination = contamination::contamination(&run, &rows);
-    let crossovers = crossover::crossovers(&run, &answers);
-    let warnings = warnings::warnings(&run, &rows, &floor);
-    Summary { rows, floor, answers, contamination, crossovers, warnings }
+    summarise_indexed(&Indexed::new(manifest, points, &Index::new(&manifest.plan, samples)))
+}
+
+/// The same of a run whose samples were sorted into series before.
+pub(crate) fn summarise_indexed(run: &Indexed) -> Summary {
+    let floor = Floor::of(run);
+    let mut rows = rows::rows(run, &floor);
+    let contamination = contamination::contamination(run, &rows);
+    contamination::mark(&mut rows, &contamination);
+    let answers = answer::answers(run, &rows, &contamination);
+    Summary {
+        bests: best::bests(run, &rows, &answers),
+        crossovers: crossover::crossovers(run, &answers),
+        warnings: warnings::warnings(run, &rows, &floor),
+        paste: paste::paste(run, &rows, &answers, &floor),
+        bounds: Vec::new(),
+        rows,
+        floor,
+        answers,
+        contamination,
+    }
 }
 
 #[cfg(test)]

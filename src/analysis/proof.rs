@@ -35,7 +35,7 @@ pub fn proof_verdict(
 /// What two stamps of different SMs cannot tell apart: timer step + skew, ns. An unmeasured skew
 /// counts as one more step.
 pub fn tolerance_ns(facts: &Facts) -> f64 {
-    (facts.timer_step_ns + facts.timer_skew_ns.unwrap_or(facts.timer_step_ns)) as f64
+    facts.timer_step_ns as f64 + facts.timer_skew_ns.unwrap_or(facts.timer_step_ns) as f64
 }
 
 #[cfg(test)]

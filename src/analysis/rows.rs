@@ -116,6 +116,9 @@ fn blank(run: &Run, entry: &Entry) -> SummaryRow {
         parked_ns: finite(stamps.parked_ns),
         // The sentinel's work is its own, whatever the point.
         limit_ns: finite(record.body_ns).filter(|_| record.arm != Arm::Sentinel),
+        contamination: None,
+        contamination_lo: None,
+        contamination_hi: None,
         backend: facts.backend,
         device: facts.name.clone(),
         reason: String::new(),

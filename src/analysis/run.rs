@@ -4,11 +4,11 @@ use std::collections::{BTreeSet, HashMap};
 
 use super::index::{Index, Series};
 use crate::chain::{Arm, Trigger};
-use crate::record::{Manifest, PointRecord, SampleRow};
+use crate::record::{Manifest, PointRecord};
 
 /// One point × arm.
 #[derive(Debug)]
-pub(super) struct Entry<'a> {
+pub(crate) struct Entry<'a> {
     pub record: &'a PointRecord,
     /// Place of the point in the plan.
     pub place: u32,
@@ -18,24 +18,19 @@ pub(super) struct Entry<'a> {
     pub wrong: bool,
 }
 
-/// A run, indexed.
-pub(super) struct Run<'a> {
+/// A run, indexed. It borrows its samples sorted into series, so that the raw ones may be given up.
+pub(crate) struct Run<'a> {
     pub manifest: &'a Manifest,
     /// In the order of the plan.
     pub entries: Vec<Entry<'a>>,
-    pub index: Index,
+    pub index: &'a Index,
     /// Records whose point is not in the plan.
     pub unplanned_records: usize,
     places: HashMap<(u32, Arm, Option<Trigger>), usize>,
 }
 
 impl<'a> Run<'a> {
-    pub fn new(
-        manifest: &'a Manifest,
-        points: &'a [PointRecord],
-        samples: &[SampleRow],
-    ) -> Run<'a> {
-        let index = Index::new(&manifest.plan, samples);
+    pub fn new(manifest: &'a Manifest, points: &'a [PointRecord], index: &'a Index) -> Run<'a> {
         let mut latest: HashMap<(&str, Arm), (&PointRecord, bool)> = HashMap::new();
         for record in points {
             let wrong = record.verification.mismatches > 0;
@@ -50,7 +45,7 @@ impl<'a> Run<'a> {
                 let Some((record, wrong)) = latest.remove(&(point.point.as_str(), arm)) else {
                     continue;
                 };
-                entries.push(entry(&index, record, place, wrong));
+                entries.push(entry(index, record, place, wrong));
             }
         }
         let places = entries.iter().zip(0..).map(|(entry, at)| (key(entry.record), at)).collect();

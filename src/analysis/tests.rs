@@ -1,6 +1,7 @@
 use proptest::prelude::*;
 
 mod across;
+mod conclusions;
 
 use super::fixture::{BASELINE_NS, Fixture, NODES};
 use super::*;

@@ -8,13 +8,16 @@
 //! A *case* is one kernel in one test, at one trigger, grid, submission and mode. Correct kernels
 //! must never be accused; a mutant must be caught by the test it declares.
 
+mod findings;
 mod layout;
 mod mutant;
 mod oracle;
 mod plan;
 mod sleeps;
+pub mod tables;
 mod verdict;
 
+pub use findings::{DeviceFacts, Findings, Row};
 pub use layout::{Input, Layout, Node, Record};
 pub use mutant::{Kernel, MUTANTS, Mutant, mutant};
 pub use oracle::{Found, expected, identify, seeds};

@@ -233,7 +233,8 @@ fn only_co_resident_repetitions_bound_a_race() {
 
 fn outcome(mutant: Option<&'static str>, verdict: Verdict) -> Outcome {
     let (case, reason) = (String::new(), String::new());
-    Outcome { mutant, case, test: "raw-2", verdict, measured: None, reason }
+    let (mutant, test) = (mutant.map(str::to_owned), "raw-2".to_owned());
+    Outcome { mutant, case, test, verdict, measured: None, reason }
 }
 
 #[test]

@@ -124,14 +124,14 @@ pub fn verdict(measured: &Measured, mutant: bool) -> Verdict {
 }
 
 /// A case and how it ended.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Outcome {
     /// The mutant; `None` for a correct kernel.
-    pub mutant: Option<&'static str>,
+    pub mutant: Option<String>,
     /// The case.
     pub case: String,
     /// The case's test.
-    pub test: &'static str,
+    pub test: String,
     /// What is said of it.
     pub verdict: Verdict,
     /// What was measured; `None` where the case did not get that far.
@@ -145,7 +145,7 @@ pub struct Outcome {
 /// not be tested is neither.
 pub fn trouble(outcome: &Outcome, all: &[Outcome]) -> Option<Kind> {
     let caught = || all.iter().any(|o| o.mutant == outcome.mutant && o.verdict == Verdict::Race);
-    match (outcome.verdict, outcome.mutant) {
+    match (outcome.verdict, outcome.mutant.as_deref()) {
         (Verdict::Race, None) => Some(Kind::Wrong),
         (Verdict::Clean, Some(name)) if !caught() && !may_go_right(name) => Some(Kind::Wrong),
         (Verdict::Hang | Verdict::Fault, _) => Some(Kind::Failed),

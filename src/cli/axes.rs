@@ -73,7 +73,8 @@ pub struct AxesArgs {
     /// State of L2 when a sample begins
     #[arg(long, value_delimiter = ',', default_value = "hot", env = "PDL_L2", value_enum)]
     pub l2: Vec<L2>,
-    /// One drained chain a sample, or chains back to back
+    /// One drained chain a sample, or chains back to back; a sweep runs isolated ones beside
+    /// pipelined ones, which shows how much those are contaminated
     #[arg(long, value_delimiter = ',', default_value = "isolated", env = "PDL_MODE", value_enum)]
     pub mode: Vec<Mode>,
 }

@@ -10,7 +10,9 @@ use clap::{CommandFactory, Parser, Subcommand, ValueEnum};
 use crate::chain::Trigger;
 
 mod axes;
+mod calibrate;
 mod check;
+mod compare;
 mod conform;
 mod doctor;
 mod inspect;
@@ -21,7 +23,9 @@ mod timeline;
 mod tune;
 
 pub use axes::AxesArgs;
+pub use calibrate::CalibrateArgs;
 pub use check::CheckArgs;
+pub use compare::{CompareArgs, CompareFormat, FailOn};
 pub use conform::ConformArgs;
 pub use doctor::DoctorArgs;
 pub use inspect::InspectArgs;
@@ -46,10 +50,12 @@ pub struct Cli {
 pub enum Command {
     /// What this machine can do, one live hop, and what stands in the way
     Doctor(DoctorArgs),
-    /// Trigger × arm sweep: run directory, table, charts
+    /// Trigger × arm sweep: run directory, table, charts, report.html
     Sweep(Box<SweepArgs>),
     /// The best arm and trigger without the whole sweep
     Tune(Box<TuneArgs>),
+    /// What this device costs where nothing is done, as a device profile
+    Calibrate(CalibrateArgs),
     /// Races: adversarial primaries, mutants, repeated replays
     Check(CheckArgs),
     /// Does this GPU and driver keep the documented semantics? A verdict per rule
@@ -58,7 +64,9 @@ pub enum Command {
     Timeline(Box<TimelineArgs>),
     /// Sync, trigger and global accesses in the machine code of a file, without a GPU
     Inspect(InspectArgs),
-    /// Rebuild every table and chart of a run from its raw samples, without a GPU
+    /// Is the second run slower than the first? Verdicts with reasons, exit codes for CI
+    Compare(Box<CompareArgs>),
+    /// Rebuild every table, chart and page of a run from its raw samples, without a GPU
     Report(ReportArgs),
 }
 

@@ -11,6 +11,12 @@ use super::Format;
 pub struct ReportArgs {
     /// Run directory
     pub run: PathBuf,
+    /// Attach what `pdl conform --format json` printed, for report.html to show
+    #[arg(long, env = "PDL_CONFORM", value_name = "FILE")]
+    pub conform: Option<PathBuf>,
+    /// Attach what `pdl check --format json` printed, for report.html to show
+    #[arg(long, env = "PDL_CHECK", value_name = "FILE")]
+    pub check: Option<PathBuf>,
     /// How to print the summary
     #[arg(long, value_enum, default_value_t, env = "PDL_FORMAT")]
     pub format: Format,

@@ -40,6 +40,21 @@ pub struct SweepArgs {
     /// Go on with a run that was killed
     #[arg(long, env = "PDL_RESUME")]
     pub resume: Option<PathBuf>,
+    /// Device profile of pdl calibrate: copied into the run, for floor and ceiling beside results
+    #[arg(long, env = "PDL_CALIBRATION", value_name = "FILE", conflicts_with = "resume")]
+    pub calibration: Option<PathBuf>,
+    /// Measure the points of a run again, with the work it calibrated: what pdl compare needs
+    #[arg(
+        long,
+        value_name = "RUN",
+        env = "PDL_REPEAT",
+        conflicts_with_all = [
+            "trigger", "arm", "nodes", "grid", "waves", "block", "shared_kib", "cluster",
+            "preamble_kind", "preamble_us", "body_kind", "body_us", "body_bytes", "trigger_by",
+            "l2", "mode", "quick", "rounds_min", "rounds_max", "budget_s", "resume",
+        ]
+    )]
+    pub repeat: Option<PathBuf>,
     /// Seed of the order of arms
     #[arg(long, default_value_t = 1, env = "PDL_SEED")]
     pub seed: u64,

@@ -1,9 +1,13 @@
 //! One file a command. Only these and `main` print.
 
+mod calibrate;
 mod check;
+mod closing;
+mod compare;
 mod conform;
 mod device;
 mod doctor;
+mod dry_run;
 mod findings;
 mod inspect;
 mod junit;
@@ -18,7 +22,7 @@ mod tune;
 pub mod unpaired;
 
 pub use device::{Opened, Without, open, open_for};
-pub use outputs::{rebuild, render};
+pub use outputs::{rebuild, rebuild_beside, render};
 pub use sweep::{Finished, sweep};
 pub use terminal::note;
 
@@ -34,10 +38,12 @@ pub fn run(cli: Cli) -> Result<()> {
         Command::Doctor(args) => doctor::doctor(&args),
         Command::Sweep(args) => sweep::sweep(&args).map(drop),
         Command::Tune(args) => tune::tune(&args),
+        Command::Calibrate(args) => calibrate::calibrate(&args),
         Command::Check(args) => check::check(&args),
         Command::Conform(args) => conform::conform(&args),
         Command::Timeline(args) => timeline::timeline(&args),
         Command::Inspect(args) => inspect::inspect(&args),
+        Command::Compare(args) => compare::compare(&args),
         Command::Report(args) => report::report(&args),
     }
 }

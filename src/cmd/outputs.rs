@@ -8,23 +8,96 @@ use crate::analysis::{Summary, summarise};
 use crate::cli::Format;
 use crate::device::Backend;
 use crate::error::{Error, Kind, Result};
+use crate::page;
 use crate::plot::{self, Chosen, Context};
-use crate::record::{Manifest, Run, Verdict, read_run, write_derived, write_summary};
+use crate::profile::Profile;
+use crate::record::{
+    CALIBRATION, CHECK, CONFORM, Manifest, Run, Standing, Verdict, read_attached, read_calibration,
+    read_run, standing, write_derived, write_summary,
+};
 
-/// Rebuilds summary.csv and the charts of the run in `path` from its raw files alone.
+/// Files to attach to a run: their names in it, and their bytes, which were found to be what they
+/// should be.
+pub type Attachments = Vec<(&'static str, Vec<u8>)>;
+
+/// Rebuilds summary.csv, the charts and the page of the run in `path` from its raw files and what
+/// is attached to it, whatever is there in their place.
 ///
 /// # Errors
 /// A run that cannot be read, or a disk that cannot be written.
 pub fn rebuild(path: &Path) -> Result<(Summary, Run)> {
-    let run = read_run(path)?;
-    let summary = summarise(&run.manifest, &run.points, &run.samples);
-    write_derived(path, "summary.csv", &write_summary(&summary.rows))?;
-    for (name, svg) in
-        plot::render_all(&summary.rows, &run.samples, &context(&run.manifest, &summary))
-    {
+    let derived = derive(path)?;
+    write(path, &derived, &Standing::default())?;
+    Ok((derived.summary, derived.run))
+}
+
+/// The same where a summary.csv may be there that this program did not just write: columns of
+/// somebody else are kept, and one that contradicts the samples is not replaced. First, these files
+/// are attached to the run.
+///
+/// # Errors
+/// Those of [`rebuild`], and a contradiction, with its place; then nothing is attached.
+pub fn rebuild_beside(path: &Path, attachments: &Attachments) -> Result<(Summary, Run)> {
+    let mut derived = derive(path)?;
+    let standing = standing(path, &derived.summary.rows, derived.run.end.is_some())?;
+    for (name, bytes) in attachments {
+        write_derived(path, name, bytes)?;
+    }
+    write(path, &derived, &standing)?;
+    derived.run.notes.extend(standing.notes());
+    Ok((derived.summary, derived.run))
+}
+
+/// A run and what follows from it.
+struct Derived {
+    summary: Summary,
+    run: Run,
+    /// The device profile that lies beside it.
+    profile: Option<Profile>,
+}
+
+fn derive(path: &Path) -> Result<Derived> {
+    let mut run = read_run(path)?;
+    let mut summary = summarise(&run.manifest, &run.points, &run.samples);
+    let profile = match calibration(path) {
+        Ok(profile) => profile,
+        // The run is worth its tables without it. The page is the same wherever the run lies.
+        Err(error) => {
+            run.notes.push(format!("{CALIBRATION}: {}", error.cause()));
+            None
+        }
+    };
+    if let Some(profile) = &profile {
+        summary.bound(profile, &run.manifest);
+    }
+    Ok(Derived { summary, run, profile })
+}
+
+fn write(path: &Path, derived: &Derived, standing: &Standing) -> Result<()> {
+    let Derived { summary, run, profile } = derived;
+    write_derived(path, "summary.csv", &standing.write(&summary.rows))?;
+    let charts = plot::render_all(&summary.rows, &run.samples, &context(&run.manifest, summary));
+    for (name, svg) in &charts {
         write_derived(path, &format!("charts/{name}"), svg.as_bytes())?;
     }
-    Ok((summary, run))
+    let (conform, check) = (read_attached(path, CONFORM)?, read_attached(path, CHECK)?);
+    let page = page::render(&page::Inputs {
+        summary,
+        run,
+        charts: &charts,
+        conform: conform.as_ref(),
+        check: check.as_ref(),
+        profile: profile.as_ref(),
+    })?;
+    write_derived(path, "report.html", page.as_bytes())
+}
+
+/// The calibration that lies beside the run.
+fn calibration(path: &Path) -> Result<Option<Profile>> {
+    let Some(text) = read_calibration(path)? else { return Ok(None) };
+    let file = path.join(CALIBRATION);
+    let profile = text.parse::<Profile>();
+    profile.map(Some).map_err(|cause| Error::failed(format!("read {}", file.display()), cause))
 }
 
 /// What the charts need besides rows and samples.

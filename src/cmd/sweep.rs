@@ -8,14 +8,15 @@ use std::time::{Duration, Instant};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use jiff::Timestamp;
 
-use super::{device, outputs, table, terminal};
+use super::{device, dry_run, outputs, terminal};
 use crate::analysis::Summary;
 use crate::cli::{BackendChoice, SweepArgs, unread_variables};
 use crate::device::{Backend, Device, Health};
 use crate::error::{Error, Kind, Result};
 use crate::experiment;
 use crate::measure::{self, Plan, Progress, Sink, measure_group};
-use crate::record::{End, Manifest, PointRecord, Run, RunDir, SampleRow, schema_version};
+use crate::profile;
+use crate::record::{End, Manifest, PointRecord, Run, RunDir, SampleRow, read_run, schema_version};
 
 /// What a finished sweep leaves; nothing after a dry run.
 #[derive(Clone, Debug, Default)]
@@ -37,20 +38,50 @@ pub fn sweep(args: &SweepArgs) -> Result<Finished> {
     if let Some(path) = &args.resume {
         return resume(args, path);
     }
+    let calibration = args.calibration.as_deref().map(calibration).transpose()?;
     let opened = device::open_for(args)?;
     if let Some(note) = &opened.note {
         terminal::note(format_args!("note: {note}"));
     }
     let device = opened.device.as_ref();
-    let plan = experiment::plan(&args.axes(), args.seed, args.stopping()?, device)?;
+    let plan = match &args.repeat {
+        Some(path) => again(path, args.seed)?,
+        None => {
+            let axes = args.axes().with_isolated();
+            experiment::plan(&axes, args.seed, args.stopping()?, device)?
+        }
+    };
     if args.dry_run {
-        terminal::print(&table::dry_run(device.facts(), &plan))?;
+        terminal::print(&dry_run::dry_run(device.facts(), &plan))?;
         return Ok(Finished::default());
     }
     let mut run = RunDir::create(args.out.as_deref(), "sweep", Timestamp::now())?;
+    if let Some(text) = &calibration {
+        run.write_calibration(text)?;
+    }
     run.write_manifest(&manifest("sweep", device, &plan))?;
     let progress = plan.groups().iter().map(|_| Progress::Untouched).collect();
     measure(args, device, &plan, Recorder::new(run, progress))
+}
+
+/// The text of a device profile that can be read.
+fn calibration(path: &Path) -> Result<String> {
+    profile::read(path)?;
+    std::fs::read_to_string(path)
+        .map_err(|error| Error::failed(format!("read {}", path.display()), error))
+}
+
+/// The plan of the run in `path` under another seed, and the work that it calibrated.
+fn again(path: &Path, seed: u64) -> Result<Plan> {
+    let found = read_run(path)?;
+    let plan = Plan::from_record(&found.manifest.plan, seed)?;
+    if plan.points.is_empty() {
+        return Err(Error::failed(format!("repeat {}", path.display()), "it has no points"));
+    }
+    for chain in plan.points.iter().map(|point| &point.chain) {
+        chain.validate()?;
+    }
+    Ok(plan.with_work(&found.points))
 }
 
 /// Goes on with a run that was cut short, on the same device, with the plan that it has.

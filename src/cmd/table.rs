@@ -1,17 +1,17 @@
 //! The tables that a person reads.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::fmt::Write;
 
 use comfy_table::presets::{ASCII_MARKDOWN, NOTHING};
 use comfy_table::{CellAlignment, Table, TableStyle};
 
-use crate::analysis::{Answer, Summary, outlasts};
+use super::closing;
+use crate::analysis::{Answer, Summary, placement};
 use crate::chain::{Arm, Chain, Mode, Submission, Target, Trigger};
-use crate::device::Facts;
-use crate::measure::Plan;
-use crate::record::{PlanPoint, ProofVerdict, Run, SummaryRow, Verdict};
-use crate::units::{format_interval, or_absent, signed, speedup, us, us_number};
+use crate::record::{PlanPoint, PointRecord, ProofVerdict, Run, SummaryRow, Verdict};
+use crate::stamps::Reduced;
+use crate::units::{fixed, format_interval, or_absent, signed, speedup, us, us_number};
 
 const HEADER: [&str; 11] = [
     "trigger",
@@ -26,6 +26,9 @@ const HEADER: [&str; 11] = [
     "proof",
     "verdict",
 ];
+
+/// Where the contamination index stands in the table of a pipelined group: behind the speed-up.
+const INDEX_COLUMN: usize = 5;
 
 /// The summary of a run as text.
 pub fn summary(summary: &Summary, run: &Run) -> String {
@@ -42,18 +45,30 @@ fn render(summary: &Summary, run: &Run, markdown: bool) -> String {
     let style = if markdown { ASCII_MARKDOWN } else { NOTHING };
     let title = if markdown { "### " } else { "" };
     let groups: BTreeMap<u32, Vec<&PlanPoint>> = groups(&run.manifest.plan.points);
-    for (group, points) in &groups {
-        let rows: Vec<&SummaryRow> =
-            summary.rows.iter().filter(|row| points.iter().any(|p| p.point == row.point)).collect();
-        if rows.is_empty() {
-            continue;
+    let group_of: HashMap<&str, u32> =
+        run.manifest.plan.points.iter().map(|p| (p.point.as_str(), p.group)).collect();
+    let mut rows_of: BTreeMap<u32, Vec<&SummaryRow>> = BTreeMap::new();
+    for row in &summary.rows {
+        if let Some(&group) = group_of.get(row.point.as_str()) {
+            rows_of.entry(group).or_default().push(row);
         }
-        let _ = writeln!(text, "{title}{}\n{}\n", head(run, &points[0].chain), work(&rows, points));
-        let _ = writeln!(text, "{}\n", floor(summary, *group, &rows));
+    }
+    let latest = run.latest();
+    for (group, points) in &groups {
+        let Some(rows) = rows_of.get(group) else { continue };
+        let _ = writeln!(text, "{title}{}\n{}\n", head(run, &points[0].chain), work(rows, points));
+        let _ = writeln!(text, "{}", floor(summary, *group, rows));
+        for bounds in summary.bounds.iter().filter(|bounds| bounds.group == *group) {
+            let _ = writeln!(text, "{}", bounds.sentence());
+        }
+        text.push('\n');
         for submission in [Submission::Graph, Submission::Stream] {
             let answer =
                 summary.answers.iter().find(|a| a.group == *group && a.submission == submission);
-            text += &block(&rows, submission, answer, run, style);
+            text += &block(rows, submission, answer, &latest, style);
+        }
+        for best in summary.bests.iter().filter(|best| best.group == *group) {
+            let _ = writeln!(text, "{}", best.sentence);
         }
         for answer in summary.answers.iter().filter(|answer| answer.group == *group) {
             let _ = writeln!(text, "{}", answer.sentence);
@@ -63,21 +78,12 @@ fn render(summary: &Summary, run: &Run, markdown: bool) -> String {
         }
         text.push('\n');
     }
+    text += &closing::conclusions(summary, markdown);
     for warning in &summary.warnings {
         let _ = writeln!(text, "warning [{}]: {}; {}", warning.code, warning.cause, warning.cure);
     }
-    text += LEGEND;
-    text
+    text + &closing::legend(summary)
 }
-
-const LEGEND: &str = "\
-µs/node: chain ÷ nodes. saved: (baseline − this) ÷ hops, median of rounds. code cost: what the \
-instructions cost over full\ndependencies. slowed: the body against that control. useful/parked: \
-work before the sync under the primary, and waiting in it.\n\
-blocks/SM: most blocks of a node that share an SM, and SMs used; ?: a node of the stamped run is\nlonger than a timed one, so blocks may have been placed otherwise. proof: active means stamps \
-show overlap or a shorter gap;\n\
-armed means programmatic edges and a sync are there and stamps show no more than their resolution.\n\
-*: recommended, the latest of the plateau (=). !: triggers before its own sync.\n";
 
 fn groups(points: &[PlanPoint]) -> BTreeMap<u32, Vec<&PlanPoint>> {
     let mut groups: BTreeMap<u32, Vec<&PlanPoint>> = BTreeMap::new();
@@ -166,7 +172,7 @@ fn block(
     rows: &[&SummaryRow],
     submission: Submission,
     answer: Option<&Answer>,
-    run: &Run,
+    latest: &HashMap<(&str, Arm), &PointRecord>,
     style: TableStyle,
 ) -> String {
     let mut rows: Vec<&&SummaryRow> =
@@ -186,21 +192,33 @@ fn block(
         let time = |row: &SummaryRow| row.trigger.map_or(0.0, Trigger::order);
         rank(a).cmp(&rank(b)).then(time(a).total_cmp(&time(b)))
     });
+    // The index tells of pipelined chains alone.
+    let pipelined = rows.iter().any(|row| row.mode == Mode::Pipelined);
     let mut table = Table::new();
     table.load_style(style);
-    let mut header = HEADER.map(str::to_owned);
+    let mut header = HEADER.map(str::to_owned).to_vec();
     header[0] = format!("{} trigger", submission.name());
+    if pipelined {
+        header.insert(INDEX_COLUMN, "contamination".to_owned());
+    }
     table.set_header(header);
     for row in rows {
-        table.add_row(cells(row, answer, run));
+        let record = latest.get(&(row.point.as_str(), row.arm));
+        let stamps = record.and_then(|record| record.stamps);
+        let mut cells = cells(row, answer, stamps).to_vec();
+        if pipelined {
+            let index = row.contamination.map_or_else(String::new, |index| fixed(index, 4));
+            cells.insert(INDEX_COLUMN, index);
+        }
+        table.add_row(cells);
     }
-    for column in table.column_iter_mut().skip(1).take(8) {
+    for column in table.column_iter_mut().skip(1).take(8 + usize::from(pipelined)) {
         column.set_cell_alignment(CellAlignment::Right);
     }
     format!("{}\n\n", table.trim_fmt())
 }
 
-fn cells(row: &SummaryRow, answer: Option<&Answer>, run: &Run) -> [String; 11] {
+fn cells(row: &SummaryRow, answer: Option<&Answer>, stamps: Option<Reduced>) -> [String; 11] {
     let subject = matches!(row.arm, Arm::StreamPdl | Arm::GraphPdl);
     let name = match (subject, row.trigger) {
         (true, Some(trigger)) => format!("{trigger}{}", marks(row, trigger, answer)),
@@ -222,7 +240,7 @@ fn cells(row: &SummaryRow, answer: Option<&Answer>, run: &Run) -> [String; 11] {
             }
             _ => String::new(),
         },
-        placement(row, run),
+        placement(row, stamps).unwrap_or_default(),
         row.proof.map_or_else(String::new, |proof| proof_name(proof).to_owned()),
         verdict(row),
     ]
@@ -242,21 +260,6 @@ fn marks(row: &SummaryRow, trigger: Trigger, answer: Option<&Answer>) -> String 
         marks.push('!');
     }
     if marks.is_empty() { marks } else { format!(" {marks}") }
-}
-
-/// Most blocks of a node that shared an SM, and SMs used, by stamps; marked where the stamped run
-/// took another course than the timed ones.
-fn placement(row: &SummaryRow, run: &Run) -> String {
-    let record = run.points.iter().rev().find(|r| r.point == row.point && r.arm == row.arm);
-    let stamps = record.and_then(|record| record.stamps);
-    match stamps.and_then(|stamps| stamps.sm_blocks_max.zip(stamps.sms_used)) {
-        Some((most, used)) => {
-            let synced = matches!(row.arm, Arm::StreamPdl | Arm::GraphPdl);
-            let other = synced && stamps.is_some_and(|stamps| outlasts(&stamps, row.period_ns));
-            format!("{most:.0} on {used:.0}{}", if other { "?" } else { "" })
-        }
-        None => String::new(),
-    }
 }
 
 fn proof_name(proof: ProofVerdict) -> &'static str {
@@ -286,7 +289,7 @@ fn verdict(row: &SummaryRow) -> String {
 }
 
 /// Shared memory and clusters, where there are any.
-fn extras(chain: &Chain) -> String {
+pub(super) fn extras(chain: &Chain) -> String {
     let mut text = String::new();
     if chain.shape.shared_bytes > 0 {
         let _ = write!(text, ", {} KiB shared", chain.shape.shared_bytes / 1024);
@@ -294,42 +297,5 @@ fn extras(chain: &Chain) -> String {
     if chain.shape.cluster_blocks > 1 {
         let _ = write!(text, ", clusters of {}", chain.shape.cluster_blocks);
     }
-    text
-}
-
-/// The points of a plan and the time they are expected to take.
-pub fn dry_run(facts: &Facts, plan: &Plan) -> String {
-    let mut text = format!("{}\n", facts.label());
-    for points in plan.groups() {
-        let chain = &points[0].chain;
-        let arms = points.iter().map(|point| point.arms.len()).sum::<usize>();
-        let body = match chain.body.target {
-            Target::Ns(ns) => us(ns),
-            Target::Bytes(bytes) => format!("{bytes} B"),
-        };
-        let _ = writeln!(
-            text,
-            "group {}: {} nodes, {} blocks × {} threads{}, body {} {body}, preamble {} {}, L2 {}, triggered by {}, {}{}",
-            points[0].group,
-            chain.nodes,
-            chain.shape.grid_blocks,
-            chain.shape.block_threads,
-            extras(chain),
-            chain.body.kind,
-            chain.preamble.kind,
-            us(chain.preamble.target_ns),
-            chain.l2,
-            chain.trigger_by,
-            chain.mode,
-            if chain.mode == Mode::Pipelined { " (chains are not drained)" } else { "" },
-        );
-        for point in points {
-            let trigger = point.trigger.map_or("no trigger".to_owned(), |t| t.to_string());
-            let names: Vec<String> = point.arms.iter().map(Arm::to_string).collect();
-            let _ = writeln!(text, "  {} {trigger:<10} {}", point.point, names.join(" "));
-        }
-        let _ = writeln!(text, "  {arms} points × arms");
-    }
-    let _ = writeln!(text, "expected: {:.0} s", plan.expected().as_secs_f64().ceil());
     text
 }

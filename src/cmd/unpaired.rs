@@ -53,7 +53,7 @@ pub fn title(backend: Backend) -> &'static str {
 /// # Errors
 /// Those of planning the sweep.
 pub fn planned(args: &SweepArgs, device: &dyn Device) -> Result<Vec<Candidate>> {
-    let plan = experiment::plan(&args.axes(), args.seed, args.stopping()?, device)?;
+    let plan = experiment::plan(&args.axes().with_isolated(), args.seed, args.stopping()?, device)?;
     let candidates = plan.points.iter().flat_map(|point| {
         point.arms.iter().filter(|arm| has_a_name(**arm)).map(|&arm| {
             let trigger = point.trigger.or(arm.fixed_trigger());

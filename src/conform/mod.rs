@@ -12,6 +12,7 @@ mod outcome;
 mod rule;
 mod rules;
 mod scene;
+pub mod tables;
 mod tally;
 
 pub use claim::{Asserted, Block, Bound, Claim, Judged, Kind, Repetition};

@@ -53,6 +53,17 @@ pub struct Axes {
     pub modes: Vec<Mode>,
 }
 
+impl Axes {
+    /// The same with isolated chains beside pipelined ones: what pipelined chains seem to save is
+    /// contaminated by the chain before, and how much shows only beside isolated ones.
+    pub fn with_isolated(mut self) -> Axes {
+        if self.modes.contains(&Mode::Pipelined) && !self.modes.contains(&Mode::Isolated) {
+            self.modes.insert(0, Mode::Isolated);
+        }
+        self
+    }
+}
+
 /// Stream and graph, each with its control and its programmatic arm.
 pub fn default_arms() -> Vec<Arm> {
     vec![Arm::Stream, Arm::StreamFull, Arm::StreamPdl, Arm::Graph, Arm::GraphFull, Arm::GraphPdl]

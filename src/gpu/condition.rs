@@ -11,10 +11,11 @@
 use std::cell::{Cell, OnceCell};
 use std::sync::Arc;
 
-use cudarc::driver::{CudaSlice, CudaStream, DriverError};
+use cudarc::driver::{CudaStream, DriverError};
 
-use super::memory::{address, raw};
-use super::shim::{self, ChainArgs, CudaError, Kernel, Launch, sys};
+use super::shim::CudaError;
+use super::smallest::Smallest;
+use crate::chain::Dependency;
 
 /// Two more than were seen to be enough; 3.8 µs of the host each.
 const LAUNCHES: u32 = 8;
@@ -22,7 +23,7 @@ const LAUNCHES: u32 = 8;
 /// Puts the launch path of one stream into its usual state.
 #[derive(Default)]
 pub struct Conditioner {
-    values: OnceCell<CudaSlice<u64>>,
+    node: OnceCell<Smallest>,
     off: Cell<bool>,
 }
 
@@ -46,38 +47,15 @@ impl Conditioner {
         if self.off.get() {
             return Ok(());
         }
-        self.launch(stream)
-    }
-
-    fn launch(&self, stream: &Arc<CudaStream>) -> Result<(), Failure> {
-        if self.values.get().is_none() {
-            let values = stream.alloc_zeros(2).map_err(Failure::Memory)?;
-            let _ = self.values.set(values);
-        }
-        let values = self.values.get().map_or(0, |values| address(values, stream));
-        let kernel = Kernel {
-            family: sys::PDL_FAMILY_CHAIN,
-            trigger: sys::PDL_TRIGGER_AFTER_SYNC,
-            body: sys::PDL_BODY_NONE,
-            stamped: 0,
+        let node = match self.node.get() {
+            Some(node) => node,
+            None => {
+                let node = Smallest::new(stream).map_err(Failure::Memory)?;
+                self.node.get_or_init(|| node)
+            }
         };
-        let launch = Launch {
-            grid_blocks: 1,
-            block_threads: 32,
-            shared_bytes: 0,
-            cluster_blocks: 1,
-            dependency: sys::PDL_DEPENDENCY_PROGRAMMATIC,
-        };
-        let args = ChainArgs {
-            previous: values as *const u64,
-            values: (values + 8) as *mut u64,
-            ..Default::default()
-        };
-        for _ in 0..LAUNCHES {
-            // SAFETY: both words live as long as this struct, which the device keeps.
-            unsafe { shim::launch_chain(raw(stream), &launch, &kernel, &args) }
-                .map_err(Failure::Launch)?;
-        }
-        Ok(())
+        (0..LAUNCHES)
+            .try_for_each(|_| node.launch(Dependency::Programmatic))
+            .map_err(Failure::Launch)
     }
 }

@@ -16,16 +16,14 @@ use super::memory::{StreamBuffer, Workspace, raw};
 use super::nvml::Monitor;
 use super::prepared::GpuChain;
 use super::shim::{self, CudaError};
-use super::{calibrate, nodes, range};
+use super::{instruments, nodes, range};
 use crate::chain::{Arm, Chain};
-use crate::device::{Backend, Device, Facts, Health, Prepared};
+use crate::device::{Backend, Device, Facts, Health, Instruments, Prepared};
 use crate::error::{Error, Kind, Result};
 use crate::interrupt;
 
 /// Longest a sample may take before the device is given up, unless the user says otherwise.
 const DEADLINE: Duration = Duration::from_secs(60);
-/// How long a sample may still take once the user asked to stop.
-const PATIENCE: Duration = Duration::from_secs(5);
 /// The stream buffer: at least four times L2, and large enough that a default chain of HBM bodies
 /// passes it less than twice.
 const STREAM_BUFFER_BYTES: u64 = 1 << 30;
@@ -54,7 +52,7 @@ pub struct Gpu {
     buffer: RefCell<Option<Rc<StreamBuffer>>>,
     pub(super) conditioner: Conditioner,
     pub(super) code: Code,
-    deadline: Duration,
+    pub(super) deadline: Duration,
 }
 
 /// Opens device 0 of those that `CUDA_VISIBLE_DEVICES` shows. `Ok(Err(…))` where there is none.
@@ -62,11 +60,19 @@ pub struct Gpu {
 /// # Errors
 /// A driver or device that should work and does not: exit code 3.
 pub fn open() -> Result<std::result::Result<Gpu, Absence>> {
+    open_at(0)
+}
+
+/// The same for device `ordinal`: in a process that has chosen another.
+///
+/// # Errors
+/// As [`open`].
+pub fn open_at(ordinal: usize) -> Result<std::result::Result<Gpu, Absence>> {
     // SAFETY: only tries to load the driver; cudarc panics where it is missing.
     if !unsafe { sys::is_culib_present() } {
         return Ok(Err(Absence::None("no CUDA driver found (libcuda.so.1)".into())));
     }
-    let context = match CudaContext::new(0) {
+    let context = match CudaContext::new(ordinal) {
         Ok(context) => context,
         Err(DriverError(CUresult::CUDA_ERROR_NO_DEVICE | CUresult::CUDA_ERROR_INVALID_DEVICE)) => {
             return Ok(Err(Absence::None(no_device())));
@@ -155,11 +161,11 @@ impl Gpu {
             code,
             deadline: DEADLINE,
         };
-        let instruments = calibrate::instruments(&gpu)?;
-        gpu.facts.timer_step_ns = instruments.timer_step_ns;
-        gpu.facts.timer_skew_ns = instruments.timer_skew_ns;
-        gpu.facts.queue_depth = instruments.queue_depth;
-        gpu.facts.no_gate = instruments.no_gate;
+        let found = instruments::instruments(&gpu)?;
+        gpu.facts.timer_step_ns = found.timer.step_ns;
+        gpu.facts.timer_skew_ns = found.timer.skew_ns;
+        gpu.facts.queue_depth = found.queue_depth;
+        gpu.facts.no_gate = found.no_gate;
         Ok(gpu)
     }
 
@@ -229,35 +235,6 @@ impl Gpu {
         let workspace = Workspace::new(&self.stream, chain, buffer_words, self.spoiled.take())?;
         all.insert(key, Rc::downgrade(&workspace));
         Ok(workspace)
-    }
-
-    /// Waits for an event without giving the thread up, and gives the device up when it hangs or
-    /// when the user no longer wants to wait.
-    pub(super) fn wait(&self, event: &CudaEvent, what: &str) -> Result<()> {
-        let since = Instant::now();
-        let mut asked: Option<Instant> = None;
-        loop {
-            match event.try_is_complete() {
-                Ok(true) => return Ok(()),
-                Ok(false) => std::hint::spin_loop(),
-                Err(error) => return Err(fault(what, error)),
-            }
-            if since.elapsed() > self.deadline {
-                let cause = format!("the device hangs for {} s", self.deadline.as_secs());
-                let error = Error::failed(what, cause)
-                    .remedy("the rows measured so far are kept; --deadline-s waits longer");
-                interrupt::give_up(&error);
-                return Err(error);
-            }
-            if interrupt::asked() {
-                let asked = *asked.get_or_insert_with(Instant::now);
-                if asked.elapsed() > PATIENCE {
-                    let error = Error::new(Kind::Interrupted, what, "interrupted");
-                    interrupt::give_up(&error);
-                    return Err(error);
-                }
-            }
-        }
     }
 
     /// Enqueues a flush of L2.
@@ -362,6 +339,10 @@ impl Device for Gpu {
         interrupt::check("prepare the chain")?;
         let chain = if arm == Arm::Sentinel { nodes::sentinel(chain) } else { *chain };
         Ok(Box::new(GpuChain::new(self, &chain, arm)?))
+    }
+
+    fn instruments(&self) -> Option<&dyn Instruments> {
+        Some(self)
     }
 
     fn begin_range(&self, name: &str) {

@@ -2,8 +2,8 @@
 
 #![allow(unsafe_code)]
 
-mod calibrate;
 pub mod check;
+mod clocks;
 mod code;
 mod condition;
 pub mod conform;
@@ -11,12 +11,20 @@ mod driver;
 mod gate;
 mod graph;
 mod host_cost;
+mod instruments;
+mod loaded;
 mod memory;
 mod nodes;
 mod nvml;
 mod prepared;
 pub mod range;
+pub mod replay;
 pub mod shim;
+mod skew;
+mod smallest;
+mod stamped;
+mod timed;
+pub mod user_graph;
 
-pub use driver::{Absence, Gpu, open};
+pub use driver::{Absence, Gpu, open, open_at};
 pub use host_cost::{HostCost, HostLoop};

@@ -19,7 +19,8 @@ pub struct Constants {
     pub mig: Option<bool>,
     /// Highest SM clock, MHz.
     pub sm_mhz_max: Option<u32>,
-    /// Whether application clocks below the default pin the SM clock.
+    /// Whether application clocks are set and limit the SM clock. NVML has no query for clocks
+    /// locked by `nvidia-smi --lock-gpu-clocks`, so `false` does not say that the clock may move.
     pub clocks_locked: Option<bool>,
 }
 
@@ -47,10 +48,7 @@ impl Monitor {
         constants.ecc = device.is_ecc_enabled().ok().map(|state| state.currently_enabled);
         constants.mig = device.mig_mode().ok().map(|mode| mode.current != 0);
         constants.sm_mhz_max = device.max_clock_info(Clock::SM).ok();
-        // The wrapper cannot tell locked clocks; a throttle reason that names the setting can.
-        let settings = ThrottleReasons::APPLICATIONS_CLOCKS_SETTING;
-        constants.clocks_locked =
-            device.current_throttle_reasons().ok().map(|reasons| reasons.contains(settings));
+        constants.clocks_locked = clocks_set(&device);
         constants
     }
 
@@ -70,6 +68,19 @@ impl Monitor {
             power_w: device.power_usage().ok().map(|milliwatts| f64::from(milliwatts) / 1e3),
             other_processes: others,
         }
+    }
+}
+
+/// Whether application clocks hold the SM clock down: the clock event reason says that they do now,
+/// which an idle GPU never does, or they differ from the default. `None` where NVML tells neither.
+fn clocks_set(device: &Device) -> Option<bool> {
+    let settings = ThrottleReasons::APPLICATIONS_CLOCKS_SETTING;
+    let limits = device.current_throttle_reasons().ok().map(|reasons| reasons.contains(settings));
+    let set = device.applications_clock(Clock::SM).ok();
+    let moved = set.zip(device.default_applications_clock(Clock::SM).ok()).map(|(a, b)| a != b);
+    match (limits, moved) {
+        (None, None) => None,
+        (limits, moved) => Some(limits == Some(true) || moved == Some(true)),
     }
 }
 

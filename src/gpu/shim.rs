@@ -13,8 +13,10 @@ pub use sys::{pdl_actor_stamp as ActorStamp, pdl_role as ActorRole, pdl_tally as
 pub use sys::{pdl_chain_args as ChainArgs, pdl_flags as Flags, pdl_kernel as Kernel};
 pub use sys::{pdl_check_args as CheckArgs, pdl_check_judge as CheckJudge};
 pub use sys::{pdl_check_stamp as CheckStamp, pdl_check_state as CheckState};
+pub use sys::{pdl_difference as Difference, pdl_piece as Piece};
 pub use sys::{pdl_edge as Edge, pdl_stamp as Stamp};
 pub use sys::{pdl_kernel_info as KernelInfo, pdl_launch as Launch, pdl_persistent as Persistent};
+pub use sys::{pdl_stand_in_args as StandInArgs, pdl_stand_in_state as StandInState};
 
 /// A `cudaError_t` that is not success.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,7 +35,7 @@ impl std::fmt::Display for CudaError {
     }
 }
 
-fn check(code: i32) -> CudaResult {
+pub(super) fn check(code: i32) -> CudaResult {
     if code == 0 { Ok(()) } else { Err(CudaError(code)) }
 }
 

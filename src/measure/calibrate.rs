@@ -36,10 +36,31 @@ pub struct Calibrated {
 /// # Errors
 /// Those of preparing and running the chain.
 pub fn calibrate(device: &dyn Device, chain: &Chain) -> Result<Calibrated> {
+    amounts(device, chain, &body_search(chain), None)
+}
+
+/// Leaves the amounts of work as `chain` has them, from another run, and measures the times that
+/// they take here.
+///
+/// # Errors
+/// Those of preparing and running the chain.
+pub fn measure_work(device: &dyn Device, chain: &Chain) -> Result<Calibrated> {
+    let fixed = |units: u64| Search::fixed(units as f64, 1);
+    amounts(device, chain, &fixed(chain.body.units), Some(fixed(chain.preamble.units)))
+}
+
+/// The amount of body that `body` finds, and of preamble; `preamble` is the one that suits the
+/// chain where it is `None`.
+fn amounts(
+    device: &dyn Device,
+    chain: &Chain,
+    body: &Search,
+    preamble: Option<Search>,
+) -> Result<Calibrated> {
     let mut trial = *chain;
     trial.preamble.kind = PreambleKind::None;
     trial.preamble.units = 0;
-    let body = settle(&body_search(chain), |units| {
+    let body = settle(body, |units| {
         trial.body.units = units;
         let reduced = measure(device, &trial)?;
         Ok((reduced.body_ns, reduced))
@@ -47,15 +68,16 @@ pub fn calibrate(device: &dyn Device, chain: &Chain) -> Result<Calibrated> {
     trial.body.units = body.units;
     trial.preamble.kind = chain.preamble.kind;
     let alone_ns = body.reduced.span_ns;
-    let search = match chain.preamble.kind {
-        PreambleKind::None => {
+    let search = match (chain.preamble.kind, preamble) {
+        (PreambleKind::None, _) => {
             let preamble_ns = Some(0.0);
             return Ok(Calibrated { chain: trial, body_ns: body.reduced.body_ns, preamble_ns });
         }
-        PreambleKind::PrefetchL2 | PreambleKind::PrefetchSmem => {
+        (_, Some(fixed)) => fixed,
+        (PreambleKind::PrefetchL2 | PreambleKind::PrefetchSmem, None) => {
             Search::fixed(prefetch_bytes(&trial, body.reduced.body_ns), 16)
         }
-        PreambleKind::Alu | PreambleKind::Spin => preamble_search(chain),
+        (PreambleKind::Alu | PreambleKind::Spin, None) => preamble_search(chain),
     };
     let preamble = settle(&search, |units| {
         trial.preamble.units = units;

@@ -8,7 +8,7 @@ use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
 
 use super::Sink;
-use super::calibrate::{Calibrated, calibrate};
+use super::calibrate::{Calibrated, calibrate, measure_work};
 use super::plan::{LONG_FACTOR, Plan};
 use super::resume::Begun;
 use crate::chain::{Arm, MAX_NODES, Mode};
@@ -128,10 +128,13 @@ pub fn measure_group(
     sink: &mut dyn Sink,
 ) -> Result<Ending> {
     let began = device.now();
-    let calibrated = begun.and_then(|begun| begun.calibrated).map_or_else(
-        || calibrate(device, &points[0].chain),
-        Ok, // The samples that are there belong to these amounts of work.
-    );
+    let chain = &points[0].chain;
+    let calibrated = match begun.and_then(|begun| begun.calibrated) {
+        // The samples that are there belong to these amounts of work.
+        Some(calibrated) => Ok(calibrated),
+        None if chain.has_amounts() => measure_work(device, chain),
+        None => calibrate(device, chain),
+    };
     let calibrated = match calibrated {
         Ok(calibrated) => calibrated,
         Err(error) if error.kind() == Kind::Unsupported => {
@@ -346,13 +349,14 @@ impl Rounds<'_> {
         long: bool,
     ) -> Result<()> {
         let before = self.device.health();
+        let resumed = self.begun.is_some();
         for (place, &index) in order.iter().enumerate() {
             let entry = &mut entries[index];
             if long && entry.long.is_none() {
                 continue;
             }
             interrupt::check("go on measuring")?;
-            let turn = Turn { round, order: place as u32, long, resumed: self.begun.is_some() };
+            let turn = Turn { round, order: place as u32, long, resumed };
             let row = entry.sample(self.device, turn, &before)?;
             self.sink.sample(row)?;
         }

@@ -8,7 +8,7 @@ mod race;
 mod resume;
 mod unpaired;
 
-pub use calibrate::{Calibrated, calibrate};
+pub use calibrate::{Calibrated, calibrate, measure_work};
 pub use group::{Ending, measure_group};
 pub use plan::{LONG_FACTOR, Plan, Stopping};
 pub use race::{Candidate, Predict, Raced, race_group};

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use crate::chain::{Arm, Body, BodyKind, Chain, Mode, Submission, Target};
 use crate::error::{Error, Result};
-use crate::record::{PlanPoint, PlanRecord};
+use crate::record::{PlanPoint, PlanRecord, PointRecord};
 
 /// The marginal period is a slope between N and this many times N nodes.
 pub const LONG_FACTOR: u32 = 4;
@@ -126,6 +126,20 @@ impl Plan {
             effective_rounds: record.effective_rounds,
         };
         Ok(Plan { points: record.points.clone(), seed, stopping })
+    }
+
+    /// The plan with the amounts of work that `records` of the same points were measured with; a
+    /// group that none of them ran is left to calibrate.
+    pub fn with_work(mut self, records: &[PointRecord]) -> Plan {
+        for point in &mut self.points {
+            let ran =
+                |record: &&PointRecord| record.group == point.group && record.skipped.is_none();
+            if let Some(record) = records.iter().find(ran) {
+                point.chain.preamble.units = record.chain.preamble.units;
+                point.chain.body.units = record.chain.body.units;
+            }
+        }
+        self
     }
 
     /// Groups of points, in order.

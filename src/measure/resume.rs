@@ -42,7 +42,12 @@ pub fn progress(run: &Run, points: &[PlanPoint]) -> Progress {
     if records.is_empty() {
         return Progress::Untouched;
     }
-    let own = |sample: &&SampleRow| points.iter().any(|point| *point.point == *sample.point);
+    // A round that the plan does not reach, or that more rounds than samples would lead to, was not
+    // measured by this run: it must not decide where the run goes on.
+    let most = run.manifest.plan.rounds_max.min(run.samples.len() as u32);
+    let own = |sample: &&SampleRow| {
+        sample.round < most && points.iter().any(|point| *point.point == *sample.point)
+    };
     let samples: Vec<&SampleRow> = run.samples.iter().filter(own).collect();
     Progress::Begun(Box::new(begun(&records, &samples)))
 }

@@ -2,11 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use crate::chain::{Arm, Chain, PreambleKind, Submission, Target, Trigger};
+use crate::chain::{Arm, Chain, Submission, Trigger};
+use crate::coordinates::{self, Coordinate, coordinates};
 use crate::record::{SummaryRow, Verdict};
 
 use super::Context;
-use super::scale::{drawable, plain, us};
+use super::scale::{drawable, us};
 
 /// The rows of one group of the plan.
 pub(super) struct Group<'a> {
@@ -136,8 +137,8 @@ impl<'a> Group<'a> {
         let chain = self.chain;
         let measured = self.rows.iter().find_map(|row| us(row.body_ns));
         let measured = measured.map(|b| format!(" (measured {b:.2} µs)")).unwrap_or_default();
-        let shown = |axis: &AxisValue| varied != Some(axis.axis) && axis.telling;
-        let told = axes(chain).into_iter().filter(shown).map(|axis| match axis.axis {
+        let shown = |axis: &Coordinate| varied != Some(axis.axis) && axis.telling;
+        let told = coordinates(chain).into_iter().filter(shown).map(|axis| match axis.axis {
             "body kind" => format!("body {}", axis.text),
             "body length" | "body bytes" => format!("body {}{measured}", axis.text),
             "preamble kind" => format!("preamble {}", axis.text),
@@ -175,93 +176,10 @@ pub(super) fn baseline(submission: Submission) -> Arm {
     }
 }
 
-/// The length of a body as it was asked for.
-pub(super) fn body_text(chain: &Chain) -> String {
-    match chain.body.target {
-        Target::Ns(ns) => format!("{} µs", plain(ns / 1e3)),
-        Target::Bytes(count) => bytes(count),
-    }
-}
-
-fn bytes(count: u64) -> String {
-    let count = count as f64;
-    match count {
-        c if c >= 1048576.0 => format!("{} MiB", plain((c / 1048576.0 * 100.0).round() / 100.0)),
-        c if c >= 1024.0 => format!("{} KiB", plain((c / 1024.0 * 100.0).round() / 100.0)),
-        c => format!("{c} B"),
-    }
-}
-
-/// One axis of a sweep other than the trigger: name, value as text, and a number to sort by.
-#[derive(Clone, Debug, PartialEq)]
-pub(super) struct AxisValue {
-    /// Name of the axis.
-    pub(super) axis: &'static str,
-    /// Its value in this group.
-    pub(super) text: String,
-    /// Sorts values of one axis.
-    pub(super) rank: f64,
-    /// Whether it has to be said when it does not vary.
-    telling: bool,
-}
-
-/// Where a group stands on every axis; always the same axes in the same order.
-pub(super) fn axes(chain: &Chain) -> Vec<AxisValue> {
-    let of = |axis, text: String, rank: f64| AxisValue { axis, text, rank, telling: true };
-    let number = |axis, value: f64| of(axis, plain(value), value);
-    let body_axis = match chain.body.target {
-        Target::Ns(ns) => of("body length", body_text(chain), ns),
-        Target::Bytes(count) => of("body bytes", body_text(chain), count as f64),
-    };
-    let preamble = chain.preamble;
-    let preamble_us = format!("{} µs", plain(preamble.target_ns / 1e3));
-    let idle = preamble.kind == PreambleKind::None;
-    let shape = chain.shape;
-    let (shared, cluster) = (f64::from(shape.shared_bytes), f64::from(shape.cluster_blocks));
-    vec![
-        of("body kind", chain.body.kind.to_string(), 0.0),
-        body_axis,
-        of("preamble kind", preamble.kind.to_string(), 0.0),
-        AxisValue { telling: !idle, ..of("preamble length", preamble_us, preamble.target_ns) },
-        number("blocks", shape.grid_blocks.into()),
-        number("threads a block", shape.block_threads.into()),
-        AxisValue {
-            telling: shared > 0.0,
-            ..of("shared a block", bytes(shape.shared_bytes.into()), shared)
-        },
-        AxisValue { telling: cluster > 1.0, ..number("blocks a cluster", cluster) },
-        number("nodes", chain.nodes.into()),
-        of("mode", chain.mode.to_string(), 0.0),
-        of("L2", chain.l2.to_string(), 0.0),
-        of("trigger by", chain.trigger_by.to_string(), 0.0),
-    ]
-}
-
 /// Sets of groups that differ in one axis alone, of two groups or more: the axis and the groups
 /// in order of its value.
 pub(super) fn families<'g, 'a>(groups: &'g [Group<'a>]) -> Vec<(&'static str, Vec<&'g Group<'a>>)> {
-    let places: Vec<_> = groups.iter().map(|group| axes(group.chain)).collect();
-    let count = places.first().map_or(0, Vec::len);
-    let mut families = Vec::new();
-    for axis in 0..count {
-        let mut sets: Vec<(Vec<&AxisValue>, Vec<usize>)> = Vec::new();
-        for (i, place) in places.iter().enumerate() {
-            let mut others: Vec<_> = place.iter().collect();
-            others.remove(axis);
-            match sets.iter_mut().find(|(key, _)| *key == others) {
-                Some((_, members)) => members.push(i),
-                None => sets.push((others, vec![i])),
-            }
-        }
-        for (_, mut members) in sets.into_iter().filter(|(_, members)| members.len() > 1) {
-            let value = |i: usize| &places[i][axis];
-            members.sort_by(|&a, &b| {
-                let ranks = value(a).rank.total_cmp(&value(b).rank);
-                ranks.then_with(|| value(a).text.cmp(&value(b).text))
-            });
-            let name = places[members[0]][axis].axis;
-            families.push((name, members.into_iter().map(|i| &groups[i]).collect()));
-        }
-    }
-    families
+    let chains: Vec<_> = groups.iter().map(|group| group.chain).collect();
+    let families = coordinates::families(&chains).into_iter();
+    families.map(|(axis, at)| (axis, at.into_iter().map(|i| &groups[i]).collect())).collect()
 }

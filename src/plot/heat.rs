@@ -3,11 +3,12 @@
 use plotters::style::RGBColor;
 
 use crate::chain::{Arm, Trigger};
+use crate::coordinates::coordinates;
 use crate::record::Verdict;
 
 use super::canvas::{Anchor, Font};
 use super::figure::{Figure, Panel, SMALL, WIDTH};
-use super::group::{Group, Shown, axes, saved};
+use super::group::{Group, Shown, saved};
 use super::layout;
 use super::scale::{figure as number, signed};
 use super::style::{INK, Stroke, diverging, ink_on};
@@ -15,6 +16,9 @@ use super::{Context, Named, finding};
 
 const RIGHT: f64 = WIDTH - 24.0;
 const MISSING: RGBColor = RGBColor(0xEE, 0xEE, 0xEE);
+
+/// What a page that turns colours around must leave alone: texts were chosen for these colours.
+const CELLS: &str = "<g class=\"cells\">\n";
 
 /// A cell: what is written in it and the value that colours it.
 struct Cell {
@@ -49,6 +53,7 @@ pub(super) fn chart(axis: &str, family: &[&Group], arm: Arm, ctx: &Context) -> O
     let cell_height = if upwards { text_width + 10.0 } else { 34.0 };
     let panel = figure.panel(left, RIGHT, cell_height * rows.len() as f64);
     let size = SMALL.min(cell_width - 2.0).max(7.0);
+    figure.canvas.raw(CELLS);
     for (row, line) in cells.iter().enumerate() {
         let top = panel.top + cell_height * row as f64;
         for (column, cell) in line.iter().enumerate() {
@@ -57,8 +62,12 @@ pub(super) fn chart(axis: &str, family: &[&Group], arm: Arm, ctx: &Context) -> O
             let bounds = Panel { left: x, right: x + cell_width, top, bottom: top + cell_height };
             draw_cell(&mut figure, bounds, cell, most.0, size, anchor);
         }
+    }
+    figure.canvas.close();
+    for (row, name) in names.iter().enumerate() {
+        let top = panel.top + cell_height * row as f64;
         let at = (panel.left - 7.0, top + cell_height / 2.0);
-        let text = &layout::wrap(&names[row], SMALL, false, left - 40.0, 1)[0];
+        let text = &layout::wrap(name, SMALL, false, left - 40.0, 1)[0];
         figure.canvas.text(text, at, Font::new(SMALL, INK), Anchor::End);
     }
     let middle = (16.0, (panel.top + panel.bottom) / 2.0);
@@ -149,6 +158,7 @@ fn most(values: impl Iterator<Item = f64>) -> (f64, bool) {
 fn key(figure: &mut Figure, (most, clipped): (f64, bool)) {
     let (left, right, y) = (300.0, 600.0, figure.y + 6.0);
     let steps = 60;
+    figure.canvas.raw(CELLS);
     let step = (right - left) / f64::from(steps);
     for i in 0..steps {
         let part = 2.0 * (f64::from(i) + 0.5) / f64::from(steps) - 1.0;
@@ -157,6 +167,7 @@ fn key(figure: &mut Figure, (most, clipped): (f64, bool)) {
         let end = (x + 1.5 * step).min(right);
         figure.canvas.rect((x, y), (end, y + 12.0), diverging(part), 1.0);
     }
+    figure.canvas.close();
     let frame = [(left, y), (right, y), (right, y + 12.0), (left, y + 12.0), (left, y)];
     figure.canvas.line(&frame, &Stroke::solid(INK, 0.8));
     let font = Font::new(SMALL, INK);
@@ -170,7 +181,10 @@ fn key(figure: &mut Figure, (most, clipped): (f64, bool)) {
 }
 
 fn value_text(axis: &str, group: &Group) -> String {
-    axes(group.chain).into_iter().find(|a| a.axis == axis).map_or_else(String::new, |a| a.text)
+    coordinates(group.chain)
+        .into_iter()
+        .find(|a| a.axis == axis)
+        .map_or_else(String::new, |a| a.text)
 }
 
 fn subtitle(axis: &str, group: &Group) -> String {

@@ -1,5 +1,7 @@
 //! From values to pixels and back to words: ranges, ticks, and how numbers are written.
 
+use crate::units;
+
 /// Values beyond this are no times of this world (11 days in µs) and would overflow the layout.
 const MOST: f64 = 1e12;
 
@@ -178,11 +180,7 @@ pub(super) fn signed(value: f64) -> String {
 
 /// A number without trailing zeros.
 pub(super) fn plain(value: f64) -> String {
-    if value != 0.0 && !(1e-4..1e7).contains(&value.abs()) {
-        return signless(&format!("{value:.1e}"));
-    }
-    let text = format!("{value:.4}");
-    signless(text.trim_end_matches('0').trim_end_matches('.'))
+    signless(&units::plain(value))
 }
 
 #[cfg(test)]

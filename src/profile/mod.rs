@@ -3,6 +3,7 @@
 //!
 //! A profile is TOML (`schema/profile-1.0.json`). Times are ns, rates bytes a ns, sizes bytes.
 
+mod calibration;
 mod file;
 #[cfg(test)]
 mod tests;
@@ -11,6 +12,9 @@ mod validate;
 use clap::ValueEnum;
 use serde::{Deserialize, Serialize};
 
+pub use self::calibration::{
+    Agreement, AttributeCost, Calibration, Difference, EmptyHop, HostLaunch, SignedCost,
+};
 pub use self::file::{BUILT_IN, read};
 
 /// Version of the schema of a profile: major, minor. A reader takes its own and older minors.
@@ -47,6 +51,9 @@ pub struct Profile {
     pub host: Host,
     /// Spread of samples.
     pub noise: NoiseLevel,
+    /// What `pdl calibrate` measured beside; no model reads it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub calibration: Option<Calibration>,
 }
 
 /// How the simulated device computes times from a profile.
@@ -70,6 +77,8 @@ pub enum Origin {
     Measured,
     /// Taken from data sheets and other devices: every output says so.
     Datasheet,
+    /// Measured on the simulated device, which was given its constants: every output says so.
+    Simulated,
 }
 
 /// One number, how well it is known, and how it came to be known.

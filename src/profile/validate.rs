@@ -44,6 +44,15 @@ impl Profile {
         self.shares()
     }
 
+    /// Paths of the constants that say they are assumed, in order.
+    pub fn assumed(&self) -> Vec<String> {
+        let mut names = Vec::new();
+        for (key, value) in toml::Table::try_from(self).unwrap_or_default() {
+            collect_assumed(&key, &value, &mut names);
+        }
+        names
+    }
+
     fn facts(&self) -> Checked {
         let device = &self.device;
         let counts = [
@@ -115,6 +124,24 @@ impl Profile {
             Some((name, _)) => Err(format!("{name} is 0")),
             None => Ok(()),
         }
+    }
+}
+
+fn collect_assumed(path: &str, value: &toml::Value, names: &mut Vec<String>) {
+    match value {
+        toml::Value::Table(table)
+            if table.get("assumed").and_then(toml::Value::as_bool) == Some(true) =>
+        {
+            names.push(path.to_owned());
+        }
+        toml::Value::Table(table) => {
+            table.iter().for_each(|(key, v)| collect_assumed(&format!("{path}.{key}"), v, names));
+        }
+        toml::Value::Array(array) => {
+            let numbered = array.iter().enumerate();
+            numbered.for_each(|(n, v)| collect_assumed(&format!("{path}[{n}]"), v, names));
+        }
+        _ => {}
     }
 }
 

@@ -4,11 +4,11 @@ use std::fs;
 use std::path::{Component, Path};
 
 use super::disk::{write_atomically, write_error};
-use super::read::{END, MANIFEST, POINTS};
+use super::read::{CALIBRATION, END, MANIFEST, POINTS};
 use super::samples;
 use crate::error::{Error, Result};
 
-/// Writes a file that is derived from a run (`summary.csv`, `charts/x.svg`) into
+/// Writes a file that is derived from a run (`summary.csv`, `charts/x.svg`) or attached to it into
 /// its directory, replacing the one before as a whole; a missing folder is made.
 ///
 /// # Errors
@@ -18,7 +18,7 @@ pub fn write_derived(dir: &Path, name: &str, bytes: &[u8]) -> Result<()> {
     let failed = |cause: &dyn std::fmt::Display| {
         Err(Error::failed(format!("write {}", path.display()), cause))
     };
-    let raw = [MANIFEST, POINTS, samples::FILE, END].contains(&name);
+    let raw = [MANIFEST, POINTS, samples::FILE, END, CALIBRATION].contains(&name);
     let plain = |part| matches!(part, Component::Normal(_));
     if raw || name.is_empty() || !Path::new(name).components().all(plain) {
         return failed(&format!("'{name}' is no derived file of a run"));

@@ -205,13 +205,47 @@ impl Log {
 /// # Errors
 /// The directory is missing or cannot be written, or the disk is full; nothing is left behind.
 pub fn write_atomically(path: &Path, bytes: &[u8]) -> Result<()> {
-    let name = path.file_name().unwrap_or_default().to_string_lossy();
-    let temporary = path.with_file_name(format!(".{name}.{}.tmp", std::process::id()));
+    let temporary = temporary(path);
     let written = write_new(&temporary, bytes).and_then(|()| rename(&temporary, path));
     written.map_err(|error| {
         let _ = std::fs::remove_file(&temporary);
         write_error(path, &error)
     })
+}
+
+/// The same for a file that must not be there yet: one that is stays as it is.
+///
+/// # Errors
+/// Those of [`write_atomically`], and a file of that name.
+pub fn write_new_atomically(path: &Path, bytes: &[u8]) -> Result<()> {
+    let temporary = temporary(path);
+    let placed = write_new(&temporary, bytes).and_then(|()| link(&temporary, path));
+    let _ = std::fs::remove_file(&temporary);
+    placed.map_err(|error| write_error(path, &error))
+}
+
+/// Gives a file a second name, which must be free. File systems without links rename.
+fn link(from: &Path, to: &Path) -> io::Result<()> {
+    fault::change()?;
+    match std::fs::hard_link(from, to) {
+        Err(error) if error.kind() == ErrorKind::AlreadyExists => Err(error),
+        Err(_) if to.symlink_metadata().is_ok() => Err(ErrorKind::AlreadyExists.into()),
+        Err(_) => rename(from, to),
+        Ok(()) => Ok(()),
+    }
+}
+
+/// Whether a file could be written in the folder of `path`; leaves nothing.
+pub(super) fn try_writing(path: &Path) -> io::Result<()> {
+    let temporary = temporary(path);
+    write_new(&temporary, b"pdl")?;
+    std::fs::remove_file(&temporary)
+}
+
+/// A name beside `path` for the time before the file is whole.
+fn temporary(path: &Path) -> PathBuf {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    path.with_file_name(format!(".{name}.{}.tmp", std::process::id()))
 }
 
 fn write_new(path: &Path, bytes: &[u8]) -> io::Result<()> {

@@ -1,17 +1,21 @@
 //! What a run leaves on disk: one type a file, and the only code that reads and writes them.
 //!
 //! A run directory holds `manifest.json`, `points.jsonl`, `samples.csv` (raw, append-only),
-//! `end.json`, and what is derived from them: `summary.csv` and `charts/*.svg`.
+//! `end.json`, and what is derived from them: `summary.csv`, `charts/*.svg` and `report.html`.
 
+mod attached;
 mod cell;
 mod derived;
 mod disk;
 mod header;
 mod lines;
+mod output;
 mod place;
 mod read;
+mod rounds;
 mod run_dir;
 mod samples;
+mod standing;
 mod summary;
 #[cfg(test)]
 mod tests;
@@ -20,12 +24,15 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
+pub use self::attached::{CHECK, CONFORM, read_attached, read_findings};
 pub use self::derived::write_derived;
 pub use self::disk::write_atomically;
+pub use self::output::Output;
 pub use self::place::directory;
-pub use self::read::{Run, read_run};
+pub use self::read::{CALIBRATION, Run, read_calibration, read_run};
 pub use self::run_dir::{RunDir, schema_version};
 pub use self::samples::Samples;
+pub use self::standing::{Standing, standing};
 pub use self::summary::{SUMMARY_COLUMNS, read_summary, write_summary};
 use crate::chain::{
     Arm, BodyKind, Chain, Dependency, L2, Mode, PreambleKind, Submission, Trigger, TriggerBy,
@@ -104,7 +111,8 @@ pub struct PlanPoint {
     pub trigger: Option<Trigger>,
     /// Arms of the point.
     pub arms: Vec<Arm>,
-    /// The chain, before calibration.
+    /// The chain, before calibration: its amounts of work are 0, or those of the run that it
+    /// repeats.
     pub chain: Chain,
 }
 
@@ -297,4 +305,11 @@ pub struct SummaryRow {
     pub device: String,
     /// Reason codes, joined by `|`.
     pub reason: String,
+    /// Of a pipelined row: (pipelined ÷ isolated) ÷ the same of its baseline. Below 1, pipelining
+    /// flatters the arm.
+    pub contamination: Option<f64>,
+    /// Interval of the same, at least 95 %.
+    pub contamination_lo: Option<f64>,
+    /// Interval of the same, at least 95 %.
+    pub contamination_hi: Option<f64>,
 }

@@ -1,7 +1,7 @@
 //! Reads a run directory. What is in it may come from anywhere: every file is checked to be a
 //! regular file of that directory, read with bounded memory, and refused with its line.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::fmt::Display;
 use std::fs::File;
 use std::io::{BufReader, ErrorKind, Read};
@@ -14,14 +14,20 @@ use super::cell::shown;
 use super::lines::Lines;
 use super::samples::{self, Samples, torn_note};
 use super::{End, Manifest, PointRecord, SCHEMA, SampleRow};
+use crate::chain::Arm;
 use crate::error::{Error, Result};
 
 pub(super) const MANIFEST: &str = "manifest.json";
 pub(super) const POINTS: &str = "points.jsonl";
 pub(super) const END: &str = "end.json";
+/// The device profile that lies beside a run.
+pub const CALIBRATION: &str = "calibration.toml";
 
 /// The largest file that is read as a whole, in bytes: a plan of 10⁵ points stays below.
 pub(super) const MAX_FILE_BYTES: u64 = 64 << 20;
+
+/// The most lines of points.jsonl that are read: ten thousand groups of a hundred arms.
+const MAX_POINTS: usize = 1_000_000;
 
 /// A run as it was recorded.
 #[derive(Clone, Debug, PartialEq)]
@@ -39,6 +45,14 @@ pub struct Run {
     pub notes: Vec<String>,
 }
 
+impl Run {
+    /// The record that holds for each point and arm.
+    pub fn latest(&self) -> HashMap<(&str, Arm), &PointRecord> {
+        // Of two, the later one is inserted last.
+        self.points.iter().map(|record| ((record.point.as_str(), record.arm), record)).collect()
+    }
+}
+
 /// A run, and how much of its growing files is whole.
 pub(super) struct Loaded {
     pub(super) run: Run,
@@ -53,6 +67,19 @@ pub(super) struct Loaded {
 /// file, lies outside `dir`, or has a line that cannot be read (named with its column).
 pub fn read_run(dir: &Path) -> Result<Run> {
     Ok(load(dir)?.run)
+}
+
+/// The calibration that lies beside the run in `dir`, as text; `None` where there is none.
+///
+/// # Errors
+/// It is no regular file, lies outside `dir`, is too large, or is no text.
+pub fn read_calibration(dir: &Path) -> Result<Option<String>> {
+    if !exists(dir, CALIBRATION) {
+        return Ok(None);
+    }
+    let (path, file) = run_file(dir, CALIBRATION)?;
+    let text = String::from_utf8(read_bounded(&path, file)?);
+    text.map(Some).map_err(|_| Error::failed(format!("read {}", path.display()), "it is no text"))
 }
 
 pub(super) fn load(dir: &Path) -> Result<Loaded> {
@@ -143,6 +170,10 @@ fn read_points(
             let cause = format!("'{}' is no point of the plan", shown(&record.point));
             return Err(read_error(&path, number, cause));
         }
+        if points.len() == MAX_POINTS {
+            let cause = format!("the file has more than {MAX_POINTS} points");
+            return Err(read_error(&path, number, cause));
+        }
         points.push(record);
     }
     notes.extend(torn_note(POINTS, lines.torn_bytes()));
@@ -198,7 +229,7 @@ pub(super) fn target_in(dir: &Path, name: &str) -> Result<PathBuf, String> {
 }
 
 /// Whether the run has such a file, be it a broken link.
-fn exists(dir: &Path, name: &str) -> bool {
+pub(super) fn exists(dir: &Path, name: &str) -> bool {
     dir.join(name).symlink_metadata().is_ok()
 }
 
@@ -208,7 +239,7 @@ pub(super) fn read_error(path: &Path, line: u64, cause: impl Display) -> Error {
 }
 
 /// The same for JSON: `line` is that of the object in the file, 0 where the file is the object.
-fn json_error(path: &Path, line: u64, error: &serde_json::Error) -> Error {
+pub(super) fn json_error(path: &Path, line: u64, error: &serde_json::Error) -> Error {
     let text = error.to_string();
     let cause = text.rsplit_once(" at line ").map_or(text.as_str(), |(cause, _)| cause);
     let line = if line == 0 { error.line() as u64 } else { line };

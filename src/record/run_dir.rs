@@ -10,7 +10,7 @@ use serde::de::DeserializeOwned;
 
 use super::disk::{Log, rename, write_atomically, write_error};
 use super::place::{RESULTS, claim, fresh};
-use super::read::{END, Loaded, MANIFEST, POINTS, Run, load, read_error, target_in};
+use super::read::{CALIBRATION, END, Loaded, MANIFEST, POINTS, Run, load, read_error, target_in};
 use super::{End, Manifest, PointRecord, SCHEMA, SampleRow, samples};
 use crate::error::{Error, Result};
 
@@ -78,6 +78,8 @@ impl RunDir {
         if run.end.is_some() {
             this.set_end_aside()?;
         }
+        // It tells of the part before, and would contradict what is added now.
+        let _ = fs::remove_file(path.join("summary.csv"));
         Ok((this, run))
     }
 
@@ -109,6 +111,14 @@ impl RunDir {
         write_atomically(&path, &bytes)?;
         self.planned = Some(planned);
         Ok(())
+    }
+
+    /// Keeps the calibration that the run is to be read beside, as it was given.
+    ///
+    /// # Errors
+    /// A disk that fails.
+    pub fn write_calibration(&mut self, text: &str) -> Result<()> {
+        write_atomically(&self.path.join(CALIBRATION), text.as_bytes())
     }
 
     /// Appends a line to points.jsonl.

@@ -12,6 +12,7 @@ use super::cell::{Bad, Cell, Fixed, Maybe, Name, Plain, shown};
 use super::header::Header;
 use super::lines::Lines;
 use super::read::{read_error, run_file};
+use super::rounds::Rounds;
 use super::{Manifest, SampleRow};
 use crate::device::Flag;
 use crate::error::{Error, Result};
@@ -24,6 +25,10 @@ pub(super) const COLUMNS: [&str; 8] =
 
 /// Durations are kept to a tenth of a nanosecond, far below the step of any timer.
 type Duration = Fixed<1>;
+
+/// The most rows that are read: a sweep of 10,000 groups stays below, and what holds more is not
+/// read into memory.
+const MAX_ROWS: u64 = 20_000_000;
 
 /// The header row, with its line feed.
 pub(super) fn header_line() -> String {
@@ -72,6 +77,9 @@ pub struct Samples {
     header: Option<Header>,
     points: HashSet<Arc<str>>,
     fields: Vec<Range<usize>>,
+    rounds: Rounds,
+    rows: u64,
+    max_rows: u64,
     failed: bool,
 }
 
@@ -86,7 +94,17 @@ impl Samples {
         let points = manifest.plan.points.iter().map(|p| Arc::from(p.point.as_str())).collect();
         let lines = Lines::new(BufReader::with_capacity(1 << 16, file));
         let fields = Vec::with_capacity(COLUMNS.len());
-        let mut samples = Samples { path, lines, header: None, points, fields, failed: false };
+        let mut samples = Samples {
+            path,
+            lines,
+            header: None,
+            points,
+            fields,
+            rounds: Rounds::default(),
+            rows: 0,
+            max_rows: MAX_ROWS,
+            failed: false,
+        };
         samples.read_header()?;
         Ok(samples)
     }
@@ -129,6 +147,14 @@ impl Samples {
             Err(error) => return Err(read_error(&self.path, self.lines.number(), error)),
         };
         let row = parse(line, header, &self.points, &mut self.fields);
+        let row = row.and_then(|row| {
+            self.rows += 1;
+            if self.rows > self.max_rows {
+                return Err(Bad::row(format!("the file has more than {} samples", self.max_rows)));
+            }
+            self.rounds.check(&row)?;
+            Ok(row)
+        });
         row.map(Some).map_err(|bad| read_error(&self.path, self.lines.number(), bad))
     }
 }
@@ -219,4 +245,26 @@ fn unquoted(line: &[u8]) -> Result<Vec<u8>, Bad> {
 fn flags(text: &str) -> Result<Vec<Flag>, Bad> {
     let names = text.split('|').filter(|_| !text.is_empty());
     names.map(Name::read).collect::<Result<_, _>>().map_err(|cause| Bad::column(COLUMNS[7], cause))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::record::tests::fixture::{manifest, record, sample};
+
+    #[test]
+    fn more_rows_than_fit_in_memory_are_refused() {
+        let root = tempfile::tempdir().unwrap();
+        let dir = root.path().join("run");
+        drop(record(&dir, 5).unwrap());
+        let mut samples = Samples::open(&dir, &manifest()).unwrap();
+        samples.max_rows = 3;
+        let read: Vec<_> = samples.by_ref().take_while(Result::is_ok).map(Result::unwrap).collect();
+        assert_eq!(read, [sample(0), sample(1), sample(2)]);
+        assert!(samples.next().is_none(), "nothing comes after an error");
+        let mut samples = Samples::open(&dir, &manifest()).unwrap();
+        samples.max_rows = 3;
+        let error = samples.nth(3).unwrap().unwrap_err().to_string();
+        assert!(error.ends_with("samples.csv:5: the file has more than 3 samples"), "{error}");
+    }
 }

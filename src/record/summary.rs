@@ -21,7 +21,7 @@ macro_rules! columns {
         /// The columns of summary.csv, in the order they are written.
         pub const SUMMARY_COLUMNS: &[&str] = &[$(stringify!($column)),*];
 
-        fn cells(row: &SummaryRow) -> Vec<String> {
+        pub(super) fn cells(row: &SummaryRow) -> Vec<String> {
             vec![$(<$cell>::write(&row.$column)),*]
         }
 
@@ -81,16 +81,28 @@ columns! {
     backend: Name,
     device: Plain,
     reason: Plain,
+    contamination: Ratio,
+    contamination_lo: Ratio,
+    contamination_hi: Ratio,
 }
 
 /// The bytes of summary.csv: header and rows, LF, RFC 4180. A number that is not finite is left
 /// empty.
 pub fn write_summary(rows: &[SummaryRow]) -> Vec<u8> {
+    write_with(rows, &[])
+}
+
+/// The same with columns of somebody else behind them; each holds a cell a row.
+pub(super) fn write_with(rows: &[SummaryRow], columns: &[(String, Vec<String>)]) -> Vec<u8> {
     const IN_MEMORY: &str = "memory takes all that is written";
     let mut writer = csv::Writer::from_writer(Vec::new());
-    writer.write_record(SUMMARY_COLUMNS).expect(IN_MEMORY);
-    for row in rows {
-        writer.write_record(cells(row)).expect(IN_MEMORY);
+    let names = columns.iter().map(|(name, _)| name.as_str());
+    writer.write_record(SUMMARY_COLUMNS.iter().copied().chain(names)).expect(IN_MEMORY);
+    for (at, row) in rows.iter().enumerate() {
+        let own = cells(row);
+        let others = columns.iter().map(|(_, cells)| cells.get(at).map_or("", String::as_str));
+        let all = own.iter().map(String::as_str).chain(others);
+        writer.write_record(all).expect(IN_MEMORY);
     }
     writer.into_inner().expect(IN_MEMORY)
 }

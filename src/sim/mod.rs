@@ -14,6 +14,7 @@ mod events;
 mod execute;
 mod fixed;
 mod hop;
+mod instruments;
 mod load;
 mod model;
 mod noise;
@@ -38,7 +39,7 @@ pub use predict::{predict, simulate};
 use prepared::Simulated;
 
 use crate::chain::{Arm, Chain};
-use crate::device::{Backend, Device, Facts, Health, Prepared, Simulation};
+use crate::device::{Backend, Device, Facts, Health, Instruments, Prepared, Simulation};
 use crate::error::Result;
 pub use crate::profile::Model;
 use crate::profile::{BUILT_IN, Origin, Profile};
@@ -88,6 +89,11 @@ impl SimDevice {
         self
     }
 
+    /// The constants it was given.
+    fn profile(&self) -> &Profile {
+        &self.profile
+    }
+
     fn advance(&self, ns: f64) {
         self.now_ns.set(self.now_ns.get() + ns);
     }
@@ -120,12 +126,16 @@ impl Device for SimDevice {
         self.advance(self.profile.host.prepare_node_ns.value * f64::from(chain.nodes));
         Ok(Box::new(Simulated::new(self, *chain, arm, load)))
     }
+
+    fn instruments(&self) -> Option<&dyn Instruments> {
+        Some(self)
+    }
 }
 
 fn facts(profile: &Profile, model: Model) -> Facts {
     let device = &profile.device;
     let name = match profile.origin {
-        Origin::Measured => device.product.clone(),
+        Origin::Measured | Origin::Simulated => device.product.clone(),
         Origin::Datasheet => format!("{} (from a data sheet)", device.product),
     };
     Facts {

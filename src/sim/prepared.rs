@@ -5,10 +5,11 @@ use std::rc::Rc;
 use super::SimDevice;
 use super::execute::Values;
 use super::fixed;
+use super::instruments;
 use super::load::Load;
 use super::recorded::Recorded;
 use crate::chain::{Arm, Chain, Dependency, L2, Submission};
-use crate::device::{EdgeCount, Flag, Prepared, Proof, Sample, Verification};
+use crate::device::{Clocks, EdgeCount, Flag, Prepared, Proof, Reading, Sample, Verification};
 use crate::error::Result;
 use crate::profile::Profile;
 use crate::stamps::Stamps;
@@ -123,6 +124,22 @@ impl Prepared for Simulated<'_> {
         let (duration_ns, factor, variant) = runs[(runs.len() - 1) / 2];
         let blocks = self.recorded(variant).blocks(factor);
         Ok(Some(Stamps { grid_blocks: self.chain.shape.grid_blocks, blocks, duration_ns }))
+    }
+
+    fn clocks(&mut self, reading: Reading) -> Result<Option<Clocks>> {
+        let (events_ns, stamps, flags) = match reading.stamped {
+            true => match self.stamps(1)? {
+                Some(stamps) => (stamps.duration_ns, Some(stamps), Vec::new()),
+                None => return Ok(None),
+            },
+            false => {
+                let sample = self.sample()?;
+                (sample.duration_ns, None, sample.flags)
+            }
+        };
+        let (arm, nodes) = (self.arm, self.chain.nodes);
+        let clocks = instruments::around(self.device, arm, nodes, reading, events_ns);
+        Ok(Some(Clocks { stamps, flags, ..clocks }))
     }
 }
 

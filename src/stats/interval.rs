@@ -80,17 +80,45 @@ impl MedianEstimate {
 ///
 /// `None` when there are no values, or when one is not finite.
 pub fn estimate_median(series: &[f64], confidence: f64) -> Option<MedianEstimate> {
-    let sorted = sorted(series)?;
-    let count = sorted.len();
-    let median = at_rank(&sorted, (count + 1) as f64 / 2.0)?;
-    let serial = serial(series);
-    let interval = lower_level(count as f64 / serial.inflation, confidence).and_then(|level| {
-        let rank = level * (count + 1) as f64;
-        let lo = at_rank(&sorted, rank)?;
-        let hi = at_rank(&sorted, (count + 1) as f64 - rank)?;
-        Some(Interval { lo, hi })
-    });
-    Some(MedianEstimate { median, interval, count, serial })
+    Some(Ranked::of(series)?.estimate(confidence))
+}
+
+/// A series whose values are sorted once and may then be estimated at any confidence.
+#[derive(Clone, Debug)]
+pub struct Ranked {
+    sorted: Vec<f64>,
+    median: f64,
+    serial: Serial,
+}
+
+impl Ranked {
+    /// Ranks `series`, in order of time. `None` when there are no values, or when one is not
+    /// finite.
+    pub fn of(series: &[f64]) -> Option<Ranked> {
+        let sorted = sorted(series)?;
+        let median = at_rank(&sorted, (sorted.len() + 1) as f64 / 2.0)?;
+        Some(Ranked { sorted, median, serial: serial(series) })
+    }
+
+    /// Median and interval, as [`estimate_median`] gives them.
+    pub fn estimate(&self, confidence: f64) -> MedianEstimate {
+        let count = self.sorted.len();
+        let effective = count as f64 / self.serial.inflation;
+        let interval = lower_level(effective, confidence).and_then(|level| {
+            let rank = level * (count + 1) as f64;
+            let lo = at_rank(&self.sorted, rank)?;
+            let hi = at_rank(&self.sorted, (count + 1) as f64 - rank)?;
+            Some(Interval { lo, hi })
+        });
+        MedianEstimate { median: self.median, interval, count, serial: self.serial }
+    }
+
+    /// Distance between the quartiles, in the unit of the values.
+    pub fn spread(&self) -> f64 {
+        let last = (self.sorted.len() - 1) as f64;
+        let at = |level: f64| at_rank(&self.sorted, 1.0 + level * last).unwrap_or(self.median);
+        at(0.75) - at(0.25)
+    }
 }
 
 /// The level u below one half at which a sample quantile of `effective` independent values

@@ -17,15 +17,18 @@ mod order;
 mod proportion;
 mod serial;
 mod sign;
+mod two_sample;
 
 pub use family::holm;
 pub use interval::{
-    CONFIDENCE, ExactInterval, Interval, MedianEstimate, estimate_median, exact_median_interval,
+    CONFIDENCE, ExactInterval, Interval, MedianEstimate, Ranked, estimate_median,
+    exact_median_interval,
 };
 pub use order::{at_rank, median, quantile};
 pub use proportion::{never_seen_bound, proportion};
 pub use serial::{MIN_ROUNDS, Serial, serial};
 pub use sign::sign_p_value;
+pub use two_sample::{MedianDifference, beyond_p_value, median_difference};
 
 #[cfg(test)]
 mod coverage;

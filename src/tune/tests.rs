@@ -54,11 +54,11 @@ fn equals_stay_and_what_is_slower_leaves() {
     for equal in 0..4 {
         assert!(standing.equals.contains(&equal), "{standing:?}");
     }
-    for behind in 6..periods.len() {
-        let Fate::Left { rounds, behind_ns } = field.fates()[behind] else {
+    for (behind, (&period, &fate)) in periods.iter().zip(field.fates()).enumerate().skip(6) {
+        let Fate::Left { rounds, behind_ns } = fate else {
             panic!("{behind} is still in: {standing:?}");
         };
-        let truth = periods[behind] - 4660.0;
+        let truth = period - 4660.0;
         assert!((behind_ns - truth).abs() < 60.0 + truth * 0.05, "{behind_ns} for {truth}");
         assert!(rounds < 12, "{behind} took {rounds}");
     }

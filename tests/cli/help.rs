@@ -2,8 +2,18 @@
 
 use crate::program::{pdl, run, succeed};
 
-const COMMANDS: [&str; 7] =
-    ["doctor", "sweep", "timeline", "check", "conform", "inspect", "report"];
+const COMMANDS: [&str; 10] = [
+    "doctor",
+    "sweep",
+    "tune",
+    "calibrate",
+    "timeline",
+    "check",
+    "conform",
+    "inspect",
+    "compare",
+    "report",
+];
 
 #[test]
 fn the_program_names_every_command_and_every_command_has_help() {

@@ -1,8 +1,12 @@
 //! The program as a user meets it: commands, files, exit codes, messages. Needs no GPU.
 
 mod bad_input;
+mod bad_runs;
+mod calibrate;
+mod compare;
 mod dry_run;
 mod environment;
+mod findings;
 mod help;
 mod inspect;
 mod interruption;

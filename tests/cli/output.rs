@@ -79,6 +79,8 @@ fn without_a_gpu_the_default_is_simulated_and_says_so_everywhere() {
         let svg = fs::read_to_string(chart.path()).unwrap();
         assert!(svg.contains("SIMULATED"), "{:?}", chart.path());
     }
+    let page = fs::read_to_string(run_dir.join("report.html")).unwrap();
+    assert!(page.contains("<title>SIMULATED: ") && page.contains("class=\"banner\""));
     let said = succeed(pdl(dir.path(), ["doctor"]).env("CUDA_VISIBLE_DEVICES", ""));
     assert!(said.stdout.contains("SIMULATED") && said.stdout.contains("hop"), "{said:?}");
 }

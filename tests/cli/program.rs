@@ -93,16 +93,17 @@ pub fn small_run() -> &'static (TempDir, Said) {
 /// A copy of the small run that a test may change.
 pub fn small_copy() -> TempDir {
     let to = tempfile::tempdir().unwrap();
-    copy(&small_run().0.path().join("run"), &to.path().join("run"));
+    copied(&small_run().0.path().join("run"), &to.path().join("run"));
     to
 }
 
-fn copy(from: &Path, to: &Path) {
+/// Copies a directory and all below it.
+pub fn copied(from: &Path, to: &Path) {
     std::fs::create_dir(to).unwrap();
     for entry in std::fs::read_dir(from).unwrap().map(Result::unwrap) {
         let target = to.join(entry.file_name());
         if entry.path().is_dir() {
-            copy(&entry.path(), &target);
+            copied(&entry.path(), &target);
         } else {
             std::fs::copy(entry.path(), target).unwrap();
         }

@@ -11,13 +11,14 @@ const COLUMNS: &str = "point,arm,submission,dependency,trigger,nodes,grid_blocks
     shared_bytes,cluster_blocks,trigger_by,preamble_kind,preamble_ns,body_kind,body_ns,l2,mode,\
     samples,period_ns,period_lo_ns,period_hi_ns,marginal_ns,baseline,saved_ns,saved_lo_ns,\
     saved_hi_ns,speedup,speedup_lo,speedup_hi,code_cost_ns,primary_slowed_ns,verdict,proof,correct,\
-    launch_gap_ns,hop_latency_ns,useful_ns,parked_ns,limit_ns,backend,device,reason";
+    launch_gap_ns,hop_latency_ns,useful_ns,parked_ns,limit_ns,backend,device,\
+    reason,contamination,contamination_lo,contamination_hi";
 const SAMPLE_COLUMNS: &str = "point,arm,nodes,round,order,duration_ns,sm_mhz,sample_flags";
 
 /// Every file that is derived from the raw ones.
 fn derived(dir: &Path) -> BTreeMap<String, Vec<u8>> {
     let charts = names(&dir.join("charts")).into_iter().map(|name| format!("charts/{name}"));
-    let files = charts.chain(["summary.csv".to_owned()]);
+    let files = charts.chain(["summary.csv".to_owned(), "report.html".to_owned()]);
     files.map(|name| (name.clone(), fs::read(dir.join(&name)).unwrap())).collect()
 }
 
@@ -25,8 +26,15 @@ fn derived(dir: &Path) -> BTreeMap<String, Vec<u8>> {
 fn a_sweep_leaves_a_run_directory_and_prints_its_table() {
     let (dir, said) = small_run();
     let run = dir.path().join("run");
-    let expected =
-        ["charts", "end.json", "manifest.json", "points.jsonl", "samples.csv", "summary.csv"];
+    let expected = [
+        "charts",
+        "end.json",
+        "manifest.json",
+        "points.jsonl",
+        "report.html",
+        "samples.csv",
+        "summary.csv",
+    ];
     assert_eq!(names(&run), expected);
     assert!(names(&run.join("charts")).iter().all(|name| name.ends_with(".svg")));
     for text in ["SIMULATED", "graph trigger", "stream trigger", "4/8", "A/A floor"] {
@@ -82,6 +90,7 @@ fn summary_csv_has_the_columns_and_the_notation_that_others_rely_on() {
             let decimals = match column.as_str() {
                 name if name.ends_with("_ns") => Some(1),
                 "speedup" | "speedup_lo" | "speedup_hi" => Some(4),
+                name if name.starts_with("contamination") => Some(4),
                 _ => None,
             };
             if let Some(decimals) = decimals.filter(|_| !cell.is_empty()) {
@@ -193,6 +202,35 @@ fn markdown_is_headings_and_whole_tables() {
     assert_eq!((rules, heads), (2, 2), "one table a submission: {text}");
 }
 
+#[test]
+fn pipelined_chains_show_how_much_they_are_contaminated() {
+    let dir = tempfile::tempdir().unwrap();
+    let said = succeed(pdl(dir.path(), SMALL).args(["--out", "run", "--mode", "pipelined"]));
+    let text = &said.stdout;
+    assert!(text.contains(": 10 nodes, isolated,") && text.contains(": 10 nodes, pipelined,"));
+    assert!(text.contains("contamination index 0.9") && text.contains("Quote the isolated time"));
+    let page = fs::read_to_string(dir.path().join("run/report.html")).unwrap();
+    assert!(page.contains("contamination</th>") && page.contains("Quote the isolated time"));
+    let bytes = fs::read(dir.path().join("run/summary.csv")).unwrap();
+    let rows = cells(&bytes);
+    let column = |name: &str| rows[0].iter().position(|column| column == name).unwrap();
+    let (mode, index) = (column("mode"), column("contamination"));
+    let (lo, hi) = (column("contamination_lo"), column("contamination_hi"));
+    let (mut indices, mut intervals) = (0, 0);
+    for row in rows[1..].iter().filter(|row| !row[index].is_empty()) {
+        let number = |at: usize| row[at].parse::<f64>().unwrap();
+        assert!(row[mode] == "pipelined" && number(index) < 1.01, "{row:?}");
+        indices += 1;
+        // Few rounds that depend on one another have no interval.
+        if !row[lo].is_empty() {
+            assert!(number(lo) <= number(index) && number(index) <= number(hi), "{row:?}");
+            intervals += 1;
+        }
+    }
+    // Full controls and subjects of both submissions at three triggers, and the A/A arm.
+    assert!(indices == 4 * 3 + 1 && intervals > 6, "{indices} {intervals}");
+}
+
 /// A value that a stranger changed to be wrong is a wrong result: exit code 4, no speed-up.
 #[test]
 fn a_wrong_result_is_exit_code_4_and_has_no_speed() {
@@ -211,6 +249,8 @@ fn a_wrong_result_is_exit_code_4_and_has_no_speed() {
     let text: String = lines.collect();
     assert_eq!(changed, 1);
     fs::write(&path, text).unwrap();
+    // It contradicts what the raw files say now, and would not be replaced.
+    fs::remove_file(dir.path().join("run/summary.csv")).unwrap();
     let said = run(&mut pdl(dir.path(), ["report", "run", "--format", "junit"]));
     assert_eq!(said.code, Some(4), "{said:?}");
     assert!(said.stderr.starts_with("pdl: cannot trust the run: "), "{said:?}");

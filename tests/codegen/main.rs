@@ -11,4 +11,6 @@ mod checks;
 #[cfg(feature = "cuda")]
 mod mistakes;
 #[cfg(feature = "cuda")]
+mod replay;
+#[cfg(feature = "cuda")]
 mod shipped;

@@ -134,10 +134,29 @@ fn longer_bodies_stop_paying_at_a_crossover() {
     }
     let summary = of(&run);
     let [crossover] = summary.crossovers.as_slice() else { panic!("{:?}", summary.crossovers) };
-    assert_eq!(crossover.groups, [0, 2, 1]);
-    assert_eq!(crossover.pays_to_body_ns, Some(8000.0));
-    assert_eq!(crossover.stops_by_body_ns, Some(16_000.0));
-    assert!(crossover.monotone);
+    assert_eq!(crossover.axis, "body length");
+    let groups: Vec<u32> = crossover.steps.iter().map(|step| step.group).collect();
+    assert_eq!(groups, [0, 2, 1]);
+    assert_eq!(crossover.pays_to, Some(8000.0));
+    assert_eq!(crossover.stops_by, Some(16_000.0));
+    assert_eq!(crossover.course, Course::UpTo);
+    assert!(
+        crossover.sentence.contains("it pays from 4 µs to 8 µs and no longer at 16 µs"),
+        "{}",
+        crossover.sentence
+    );
+}
+
+#[test]
+fn grids_have_crossovers_and_kinds_have_none() {
+    let flat = || Fixture::new(&triggers(), 40, 100.0, &|_, _| 0.0);
+    let mut run = fixture();
+    append(&mut run, flat(), 1, |record| record.chain.shape.grid_blocks = 264);
+    append(&mut run, flat(), 2, |record| record.chain.body.kind = crate::chain::BodyKind::Hbm);
+    let summary = of(&run);
+    let [crossover] = summary.crossovers.as_slice() else { panic!("{:?}", summary.crossovers) };
+    assert_eq!((crossover.axis.as_str(), crossover.family.as_str()), ("blocks", "fma 4 µs"));
+    assert_eq!((crossover.pays_to, crossover.stops_by), (Some(132.0), Some(264.0)));
 }
 
 #[test]
@@ -148,14 +167,34 @@ fn pipelining_that_flatters_the_subject_has_an_index_below_one() {
         _ => truth(arm, trigger),
     });
     append(&mut run, flattered, 1, |record| record.chain.mode = Mode::Pipelined);
+    // A drift that adds the same to all arms leaves differences alone, but not ratios.
+    for sample in &mut run.samples {
+        sample.duration_ns -= 10.0 * 500.0 * (f64::from(sample.round) / 3.0).sin();
+    }
     let summary = of(&run);
     let index = |arm| {
         let mut found = summary.contamination.iter().filter(|one| one.arm == arm);
         let one = found.find(|one| one.trigger == Some(at(0))).unwrap();
         assert_eq!((one.isolated.as_str(), one.pipelined.as_str()), ("p002", "g1-p002"));
+        let interval = one.interval.unwrap_or_else(|| panic!("{one:?}"));
+        assert!(interval.lo < one.index && one.index < interval.hi);
         one.index
     };
     near(Some(index(Arm::GraphFull)), 1.0, 0.002);
+    // The rows that could mislead carry it, and the answer says what it means.
+    let marked = |row: &SummaryRow| row.contamination.is_some();
+    assert!(summary.rows.iter().filter(|row| row.mode == Mode::Isolated).all(|row| !marked(row)));
+    let pipelined = summary.row("g1-p002", Arm::GraphPdl).unwrap();
+    assert_eq!(pipelined.contamination, Some(index(Arm::GraphPdl)));
+    assert_eq!(summary.row("g1-p000", Arm::Graph).unwrap().contamination, None);
+    let [isolated, answer] = summary.answers.as_slice() else { panic!("two groups") };
+    assert!(!isolated.sentence.contains("contamination"));
+    assert!(answer.headline.starts_with("Pipelined, in a graph, "), "{}", answer.headline);
+    assert!(answer.headline.contains("at 4/8 seems to save 1.7"), "{}", answer.headline);
+    let told = answer.details.last().unwrap();
+    assert!(told.starts_with("Isolated it saves +1.1") && told.contains("flatters it"), "{told}");
+    assert!(summary.paste.contains("saves 1.1") && !summary.paste.contains("1.77"));
+    assert_eq!(summary.bests.iter().map(|best| best.group).collect::<Vec<_>>(), [0]);
     let share = f64::from(NODES - 1) / f64::from(NODES);
     let periods = (BASELINE_NS - share * 1770.0) / (BASELINE_NS - share * 1170.0);
     near(Some(index(Arm::GraphPdl)), periods, 0.002);

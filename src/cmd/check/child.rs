@@ -30,8 +30,8 @@ mod on_gpu {
     use std::time::Duration;
 
     use super::super::group::Group;
-    use super::super::line::DeviceLine;
     use super::{Line, Sleeps, say};
+    use crate::check::DeviceFacts;
     use crate::cli::CheckArgs;
     use crate::device::{Device, Facts};
     use crate::error::{Error, Kind, Result};
@@ -86,8 +86,8 @@ mod on_gpu {
         Err(Error::new(Kind::NoGpu, "use the GPU", reason))
     }
 
-    fn device(facts: &Facts) -> DeviceLine {
-        DeviceLine {
+    fn device(facts: &Facts) -> DeviceFacts {
+        DeviceFacts {
             name: facts.name.clone(),
             driver: facts.driver.clone(),
             driver_cuda: facts.driver_cuda,

@@ -3,8 +3,8 @@
 use std::process::Command;
 use std::time::Duration;
 
-use super::line::{DeviceLine, Line};
-use crate::check::{Case, Measured, Outcome, Verdict, verdict};
+use super::line::Line;
+use crate::check::{Case, DeviceFacts, Measured, Outcome, Verdict, verdict};
 use crate::cli::CheckArgs;
 use crate::cmd::supervise::{Ended, manner, supervise};
 use crate::error::{Error, Kind, Result};
@@ -24,7 +24,7 @@ struct Heard {
     outcomes: Vec<Outcome>,
     /// The case that began and has not ended.
     open: Option<usize>,
-    device: Option<DeviceLine>,
+    device: Option<DeviceFacts>,
     no_gpu: Option<String>,
     /// The child reported a failure of a case, and ends.
     failed: bool,
@@ -46,7 +46,7 @@ impl Group<'_> {
     pub fn run(
         &self,
         args: &CheckArgs,
-        device: &mut Option<DeviceLine>,
+        device: &mut Option<DeviceFacts>,
         on_case: &mut dyn FnMut(&str),
     ) -> Result<Vec<Outcome>> {
         let mut outcomes: Vec<Outcome> = Vec::new();
@@ -171,9 +171,9 @@ impl Group<'_> {
     ) -> Outcome {
         let case = &self.cases[index];
         Outcome {
-            mutant: self.mutant,
+            mutant: self.mutant.map(str::to_owned),
             case: case.to_string(),
-            test: case.test.name(),
+            test: case.test.name().to_owned(),
             verdict,
             measured,
             reason,

@@ -2,33 +2,14 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::check::Measured;
-
-/// The device that the cases run on.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct DeviceLine {
-    /// Product name.
-    pub name: String,
-    /// Driver, as NVML prints it; empty when unknown.
-    pub driver: String,
-    /// CUDA version that the driver serves, 1000 × major + 10 × minor.
-    pub driver_cuda: u32,
-    /// CUDA version of the runtime.
-    pub runtime_cuda: u32,
-    /// Streaming multiprocessors.
-    pub sm_count: u32,
-    /// Step of the global timer, ns.
-    pub timer_step_ns: u64,
-    /// Its largest offset between SMs, ns; `None` when unknown.
-    pub timer_skew_ns: Option<u64>,
-}
+use crate::check::{DeviceFacts, Measured};
 
 /// One line.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", tag = "line")]
 pub enum Line {
     /// The device is open.
-    Device(DeviceLine),
+    Device(DeviceFacts),
     /// There is none that could be used; the child ends.
     NoGpu {
         /// Why.

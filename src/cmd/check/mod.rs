@@ -8,16 +8,12 @@ mod table;
 
 use std::io::IsTerminal;
 
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use serde::Serialize;
-
 use self::group::Group;
-use self::line::DeviceLine;
 use super::terminal;
-use crate::check::{Case, Outcome, Plan, Sleeps, exit_kind, trouble};
+use crate::check::{Case, DeviceFacts, Findings, Outcome, Plan, Sleeps, exit_kind, trouble};
 use crate::cli::{BackendChoice, CheckArgs, FindingsFormat};
 use crate::error::{Error, Kind, Result};
-use crate::stats::Interval;
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 /// Repetitions of all correct kernels together.
 const REPETITIONS: u64 = 100_000;
@@ -44,13 +40,13 @@ pub fn check(args: &CheckArgs) -> Result<()> {
         return child::run(args, &plan, sleeps, name);
     }
     let (device, outcomes) = run_all(args, &plan)?;
-    let findings = Findings::new(args, device, &outcomes);
-    terminal::print(&findings.render(args.format)?)?;
+    let findings = Findings::new(device, args.seed, &args.sleep_us, &outcomes);
+    terminal::print(&render(&findings, args.format)?)?;
     conclude(&outcomes)
 }
 
 /// Every group in its own child.
-fn run_all(args: &CheckArgs, plan: &Plan) -> Result<(DeviceLine, Vec<Outcome>)> {
+fn run_all(args: &CheckArgs, plan: &Plan) -> Result<(DeviceFacts, Vec<Outcome>)> {
     let groups = groups(plan);
     let bar = progress(groups.iter().map(|group| group.cases.len() as u64).sum());
     let mut outcomes = Vec::new();
@@ -94,64 +90,17 @@ fn progress(cases: u64) -> ProgressBar {
     bar
 }
 
-/// What is printed, in every format.
-#[derive(Serialize)]
-struct Findings<'a> {
-    device: DeviceLine,
-    version: &'static str,
-    revision: &'static str,
-    seed: u64,
-    sleep_us: &'a [f64],
-    correct: Vec<Row<'a>>,
-    mutants: Vec<Row<'a>>,
-}
-
-/// An outcome with what follows from it.
-#[derive(Serialize)]
-struct Row<'a> {
-    #[serde(flatten)]
-    outcome: &'a Outcome,
-    /// Share of repetitions that go wrong, 95 %.
-    rate: Option<Interval>,
-    /// Where none did: the share is below this, 95 %.
-    rate_below: Option<f64>,
-}
-
-impl<'a> Findings<'a> {
-    fn new(args: &'a CheckArgs, device: DeviceLine, outcomes: &'a [Outcome]) -> Findings<'a> {
-        let row = |outcome: &'a Outcome| {
-            let measured = outcome.measured.as_ref();
-            let never = measured.filter(|m| m.wrong == 0 && m.co_resident > 0);
-            Row {
-                outcome,
-                rate: measured.filter(|m| m.wrong > 0).and_then(|m| m.rate()),
-                rate_below: never.map(|m| m.bound()),
-            }
-        };
-        let (mutants, correct): (Vec<_>, Vec<_>) =
-            outcomes.iter().map(row).partition(|row| row.outcome.mutant.is_some());
-        Findings {
-            device,
-            version: env!("CARGO_PKG_VERSION"),
-            revision: env!("PDL_REVISION"),
-            seed: args.seed,
-            sleep_us: &args.sleep_us,
-            correct,
-            mutants,
+/// The findings in the format that was asked for.
+fn render(findings: &Findings, format: FindingsFormat) -> Result<String> {
+    Ok(match format {
+        FindingsFormat::Table => table::render(findings, false),
+        FindingsFormat::Markdown => table::render(findings, true),
+        FindingsFormat::Json => {
+            serde_json::to_string_pretty(findings)
+                .map_err(|error| Error::failed("write the findings", error))?
+                + "\n"
         }
-    }
-
-    fn render(&self, format: FindingsFormat) -> Result<String> {
-        Ok(match format {
-            FindingsFormat::Table => table::render(self, false),
-            FindingsFormat::Markdown => table::render(self, true),
-            FindingsFormat::Json => {
-                serde_json::to_string_pretty(self)
-                    .map_err(|error| Error::failed("write the findings", error))?
-                    + "\n"
-            }
-        })
-    }
+    })
 }
 
 fn conclude(outcomes: &[Outcome]) -> Result<()> {
@@ -160,7 +109,7 @@ fn conclude(outcomes: &[Outcome]) -> Result<()> {
         .iter()
         .filter(|outcome| trouble(outcome, outcomes) == Some(kind))
         .map(|outcome| {
-            let who = outcome.mutant.unwrap_or("correct kernel");
+            let who = outcome.mutant.as_deref().unwrap_or("correct kernel");
             format!("{who} {}: {}", outcome.case, outcome.verdict.name())
         })
         .collect();

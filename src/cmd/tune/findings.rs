@@ -146,7 +146,7 @@ fn surer_s(raced: &Raced, alive: usize) -> Option<f64> {
     let more = f64::from(raced.rounds) * (ROUNDS_FOR_HALF - 1.0);
     // The controls and the baselines come along.
     const BESIDE: f64 = 4.0;
-    (raced.samples > 0).then(|| more * (alive as f64 + BESIDE) * sample_s)
+    (raced.samples > 0).then_some(more * (alive as f64 + BESIDE) * sample_s)
 }
 
 /// As many as a sweep with its default stopping rule takes at least.

@@ -25,7 +25,7 @@ fn read_with(name: &str, bytes: &[u8]) -> Result<crate::record::Run, String> {
 
 #[test]
 fn samples_that_cannot_be_trusted_are_refused_with_their_place() {
-    let row = |text: &str| format!("{HEADER}{ROW}{text}\n{ROW}").into_bytes();
+    let row = |text: &str| format!("{HEADER}{ROW}{text}\n").into_bytes();
     let head = |text: &str| format!("{text}\n{ROW}").into_bytes();
     let table: Vec<(Vec<u8>, &str)> = vec![
         (row("p000,graph,50,0,0,NaN,,"), ":3: column duration_ns: 'NaN' is not a finite number"),
@@ -45,6 +45,10 @@ fn samples_that_cannot_be_trusted_are_refused_with_their_place() {
         (row("p000,graph,50,0"), ":3: the row has 4 fields, the header has 8"),
         (row(""), ":3: the row has 1 fields, the header has 8"),
         (row("\u{1b}[2J,graph,50,0,0,1.5,,"), ":3: column point: '\\u{1b}[2J' is no point"),
+        (
+            row(&ROW.trim_end().replace(",0,0,", ",0,7,")),
+            ":3: column round: p000 graph of 50 nodes has a sample of round 0 before this one",
+        ),
         (row(&"x".repeat(70_000)), ":3: the line is longer than 65536 bytes"),
         (
             [HEADER.as_bytes(), b"p000,graph\xff,50,0,0,1.5,,\n"].concat(),
@@ -211,7 +215,7 @@ fn summaries_that_cannot_be_trusted_are_refused_with_their_place() {
         (edit(",helps,", ",great,"), ":2: column verdict: unknown variant `great`"),
         (edit(",4/8,", ",9/8,"), ":2: column trigger: '9/8' is not a trigger"),
         (edit(",true,", ",yes,"), ":2: column correct: 'yes': provided string was not"),
-        (edit(",isolated,", ","), ":2: the row has 41 fields, the header has 42"),
+        (edit(",isolated,", ","), ":2: the row has 44 fields, the header has 45"),
         (cut(1), ":3: the file ends in the middle of a line"),
         (cut(60), ":3: the row has"),
     ];

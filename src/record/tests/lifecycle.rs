@@ -112,7 +112,9 @@ fn a_complete_run_is_not_resumed_and_an_interrupted_one_keeps_its_end() {
     let dir = root.path().join("run");
     record(&dir, 2).unwrap().write_end(&end("first")).unwrap();
     for (n, reason, next) in [(1, "first", "second"), (2, "second", "third")] {
+        fs::write(dir.join("summary.csv"), "of the part before").unwrap();
         let (mut run, before) = RunDir::resume(&dir).unwrap();
+        assert!(!dir.join("summary.csv").exists(), "it would contradict what is added");
         assert_eq!(before.end, Some(end(reason)));
         assert_eq!(read_run(&dir).unwrap().end, None, "it goes on");
         let aside = fs::read_to_string(dir.join(format!("end-{n}.json"))).unwrap();

@@ -7,3 +7,4 @@ mod killed;
 mod lifecycle;
 mod round_trip;
 mod schema;
+mod standing;

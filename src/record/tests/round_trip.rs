@@ -65,7 +65,7 @@ prop_compose! {
     fn summary()(
         arm in arm(),
         times in vec(ns(), 14),
-        ratios in vec(ratio(), 3),
+        ratios in vec(ratio(), 6),
         device in any::<String>(),
         reason in "[a-z|,\"\r\n ]{0,12}",
         count in any::<u32>(),
@@ -93,6 +93,7 @@ prop_compose! {
             code_cost_ns: times[9], launch_gap_ns: times[10], hop_latency_ns: times[11],
             useful_ns: times[12], limit_ns: times[13],
             speedup: ratios[0], speedup_lo: ratios[1], speedup_hi: ratios[2],
+            contamination: ratios[3], contamination_lo: ratios[4], contamination_hi: ratios[5],
             ..summary_row()
         }
     }
@@ -191,13 +192,13 @@ fn a_summary_reads_as_the_contract_has_it() {
         "p001,graph-pdl,graph,programmatic,4/8,50,132,128,0,1,thread,alu,1998.7,fma,4012.3,hot,\
          isolated,40,4210.5,4210.5,4210.5,4210.5,graph,-0.3,-1.2,0.6,1.2345,1.2000,1.3000,0.0,12.5,\
          helps,active,true,-1873.1,412.0,1500.0,373.1,4012.3,sim,\
-         \"H200, \"\"SXM\"\" SIMULATED\",a|b"
+         \"H200, \"\"SXM\"\" SIMULATED\",a|b,0.9712,0.9600,0.9800"
     );
     assert_eq!(
         lines[2],
         "p001,graph-pdl,graph,programmatic,,50,132,128,0,1,thread,alu,1998.7,fma,4012.3,hot,\
          isolated,40,4210.5,4210.5,4210.5,4210.5,,,-1.2,0.6,,1.2000,1.3000,0.0,12.5,\
-         ,active,true,-1873.1,412.0,1500.0,373.1,4012.3,sim,H200,a|b"
+         ,active,true,-1873.1,412.0,1500.0,373.1,4012.3,sim,H200,a|b,0.9712,0.9600,0.9800"
     );
     assert_eq!(text.matches('\r').count(), 0);
 }

@@ -1,7 +1,7 @@
 use clap::Parser;
 
 use super::*;
-use crate::check::{Code, Plan};
+use crate::check::{Code, DeviceFacts, Plan};
 use crate::cli::{Cli, Command as CliCommand};
 
 fn measured(wrong: u64) -> Measured {
@@ -38,7 +38,7 @@ fn hear(lines: &[String]) -> (Heard, Plan) {
 fn cases_end_in_the_order_they_began() {
     let (heard, plan) = hear(&[
         "a tool says hello".into(),
-        said(&Line::Device(DeviceLine { name: "GPU".into(), ..DeviceLine::default() })),
+        said(&Line::Device(DeviceFacts { name: "GPU".into(), ..DeviceFacts::default() })),
         said(&Line::Begin { index: 0 }),
         said(&Line::Done { measured: measured(0) }),
         said(&Line::Begin { index: 1 }),

@@ -1,6 +1,5 @@
-use super::super::line::DeviceLine;
 use super::*;
-use crate::check::{Code, Found, Measured, Record};
+use crate::check::{Code, CounterExample, DeviceFacts, Found, Measured, Outcome, Record, Verdict};
 use crate::cli::{CheckArgs, Cli, Command, FindingsFormat};
 
 use clap::Parser;
@@ -38,6 +37,7 @@ fn outcome(
     measured: Option<Measured>,
 ) -> Outcome {
     let case = format!("{test}/at-entry/small/graph/isolated");
+    let (mutant, test) = (mutant.map(str::to_owned), test.to_owned());
     Outcome { mutant, case, test, verdict, measured, reason: String::new() }
 }
 
@@ -59,8 +59,9 @@ fn rendered(format: FindingsFormat) -> String {
     let Command::Check(args) = Cli::parse_from(["pdl", "check"]).command else { panic!() };
     let args: CheckArgs = args;
     let outcomes = outcomes();
-    let device = DeviceLine { name: "GPU".into(), timer_step_ns: 32, ..DeviceLine::default() };
-    Findings::new(&args, device, &outcomes).render(format).unwrap()
+    let device = DeviceFacts { name: "GPU".into(), timer_step_ns: 32, ..DeviceFacts::default() };
+    let findings = Findings::new(device, args.seed, &args.sleep_us, &outcomes);
+    super::super::render(&findings, format).unwrap()
 }
 
 /// The line of the table that begins with these words, blanks squeezed.
@@ -114,6 +115,8 @@ fn json_has_every_case_with_its_interval() {
     assert_eq!(caught["measured"]["first"]["record"], "first-read");
     assert_eq!(caught["measured"]["first"]["found_is"]["what"], "poison");
     assert!(caught["rate_below"].is_null());
+    let read: Findings = serde_json::from_str(&rendered(FindingsFormat::Json)).unwrap();
+    assert_eq!(read.outcomes(), outcomes(), "what was printed reads back");
     // Where nothing was co-resident there is no bound.
     assert!(json["correct"][2]["rate_below"].is_null());
     assert!(json["correct"][0]["rate_below"].as_f64().unwrap() < 0.0034);

@@ -1,0 +1,177 @@
+//! Where a chain stands on every axis of a sweep other than the trigger: what tells groups apart.
+
+use crate::chain::{Chain, PreambleKind, Target};
+use crate::units::{bytes, plain};
+
+/// One axis of a sweep: its name, its value as text, and a number to sort by.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Coordinate {
+    /// Name of the axis.
+    pub axis: &'static str,
+    /// Its value in this group.
+    pub text: String,
+    /// Sorts values of one axis; in ns, bytes, or a count.
+    pub rank: f64,
+    /// Whether the value is a quantity, so that there is a more and a less of it.
+    pub quantity: bool,
+    /// Whether it has to be said when it does not vary.
+    pub telling: bool,
+}
+
+/// Where a chain stands on every axis; always the same axes in the same order, but for the body,
+/// whose amount is a length or a number of bytes.
+pub fn coordinates(chain: &Chain) -> Vec<Coordinate> {
+    let of = |axis, text: String, rank: f64, quantity| Coordinate {
+        axis,
+        text,
+        rank,
+        quantity,
+        telling: true,
+    };
+    let named = |axis, text: String| of(axis, text, 0.0, false);
+    let number = |axis, value: f64| of(axis, plain(value), value, true);
+    let body = match chain.body.target {
+        Target::Ns(ns) => of("body length", body_text(chain), ns, true),
+        Target::Bytes(count) => of("body bytes", body_text(chain), count as f64, true),
+    };
+    let preamble = chain.preamble;
+    let preamble_us = format!("{} µs", plain(preamble.target_ns / 1e3));
+    let idle = preamble.kind == PreambleKind::None;
+    let shape = chain.shape;
+    let (shared, cluster) = (f64::from(shape.shared_bytes), f64::from(shape.cluster_blocks));
+    vec![
+        named("body kind", chain.body.kind.to_string()),
+        body,
+        named("preamble kind", preamble.kind.to_string()),
+        Coordinate {
+            telling: !idle,
+            ..of("preamble length", preamble_us, preamble.target_ns, true)
+        },
+        number("blocks", shape.grid_blocks.into()),
+        number("threads a block", shape.block_threads.into()),
+        Coordinate {
+            telling: shared > 0.0,
+            ..of("shared a block", bytes(shape.shared_bytes.into()), shared, true)
+        },
+        Coordinate { telling: cluster > 1.0, ..number("blocks a cluster", cluster) },
+        number("nodes", chain.nodes.into()),
+        named("mode", chain.mode.to_string()),
+        named("L2", chain.l2.to_string()),
+        named("trigger by", chain.trigger_by.to_string()),
+    ]
+}
+
+/// The amount of a body as it was asked for.
+pub fn body_text(chain: &Chain) -> String {
+    match chain.body.target {
+        Target::Ns(ns) => format!("{} µs", plain(ns / 1e3)),
+        Target::Bytes(count) => bytes(count),
+    }
+}
+
+/// Sets of chains that differ in one axis alone, of two chains or more: the axis, and the places
+/// of the chains in order of its value.
+pub fn families(chains: &[&Chain]) -> Vec<(&'static str, Vec<usize>)> {
+    let places: Vec<_> = chains.iter().map(|chain| coordinates(chain)).collect();
+    let count = places.first().map_or(0, Vec::len);
+    let mut families = Vec::new();
+    for axis in 0..count {
+        let mut sets: Vec<(Vec<&Coordinate>, Vec<usize>)> = Vec::new();
+        for (at, place) in places.iter().enumerate() {
+            let mut others: Vec<_> = place.iter().collect();
+            others.remove(axis);
+            match sets.iter_mut().find(|(key, _)| *key == others) {
+                Some((_, members)) => members.push(at),
+                None => sets.push((others, vec![at])),
+            }
+        }
+        for (_, mut members) in sets.into_iter().filter(|(_, members)| members.len() > 1) {
+            let value = |at: usize| &places[at][axis];
+            members.sort_by(|&a, &b| {
+                let ranks = value(a).rank.total_cmp(&value(b).rank);
+                ranks.then_with(|| value(a).text.cmp(&value(b).text))
+            });
+            families.push((places[members[0]][axis].axis, members));
+        }
+    }
+    families
+}
+
+/// A short name of each chain: its body, and what else differs among them. What `except` names, an
+/// axis that is told elsewhere, is left out.
+pub fn short_names(chains: &[&Chain], except: Option<&str>) -> Vec<String> {
+    let places: Vec<_> = chains.iter().map(|chain| coordinates(chain)).collect();
+    let varies = |axis: usize| places.iter().any(|place| place[axis] != places[0][axis]);
+    let name = |place: &Vec<Coordinate>| {
+        let told = |one: &&Coordinate| except != Some(one.axis);
+        // Kind and amount of the body are always said.
+        let body = place[..2].iter().filter(told).map(|one| one.text.clone());
+        let mut parts = vec![body.collect::<Vec<_>>().join(" ")];
+        let others = (2..place.len()).filter(|&axis| varies(axis)).map(|axis| &place[axis]);
+        parts.extend(others.filter(told).map(|one| match one.axis {
+            "preamble kind" | "preamble length" => format!("preamble {}", one.text),
+            "trigger by" => format!("triggered by {}", one.text),
+            "L2" => format!("L2 {}", one.text),
+            "mode" => one.text.clone(),
+            axis => format!("{} {axis}", one.text),
+        }));
+        parts.join(", ")
+    };
+    places.iter().map(name).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::chain::{Body, BodyKind, L2, Mode, Preamble, Shape, Trigger, TriggerBy};
+
+    fn chain() -> Chain {
+        Chain {
+            nodes: 50,
+            shape: Shape::default(),
+            preamble: Preamble { kind: PreambleKind::Alu, target_ns: 2000.0, units: 0 },
+            body: Body { kind: BodyKind::Fma, target: Target::Ns(4000.0), units: 0 },
+            trigger: Trigger::Implicit,
+            trigger_by: TriggerBy::Thread,
+            l2: L2::Hot,
+            mode: Mode::Isolated,
+        }
+    }
+
+    #[test]
+    fn a_short_name_says_the_body_and_what_differs() {
+        let mut wide = chain();
+        wide.shape.grid_blocks = 264;
+        let mut pipelined = wide;
+        pipelined.mode = Mode::Pipelined;
+        assert_eq!(short_names(&[&chain()], None), ["fma 4 µs"]);
+        assert_eq!(
+            short_names(&[&chain(), &wide], None),
+            ["fma 4 µs, 132 blocks", "fma 4 µs, 264 blocks"]
+        );
+        assert_eq!(
+            short_names(&[&wide, &pipelined], None),
+            ["fma 4 µs, isolated", "fma 4 µs, pipelined"]
+        );
+        let mut bytes = chain();
+        bytes.body.target = Target::Bytes(3 << 20);
+        assert_eq!(short_names(&[&chain(), &bytes], None), ["fma 4 µs", "fma 3 MiB"]);
+        assert_eq!(
+            short_names(&[&chain(), &wide], Some("body length")),
+            ["fma, 132 blocks", "fma, 264 blocks"]
+        );
+        assert_eq!(short_names(&[], None), [""; 0]);
+    }
+
+    #[test]
+    fn a_family_differs_in_one_axis_and_is_in_its_order() {
+        let mut long = chain();
+        long.body.target = Target::Ns(8000.0);
+        let mut short = chain();
+        short.body.target = Target::Ns(500.0);
+        let mut other = short;
+        other.nodes = 10;
+        let found = families(&[&long, &chain(), &short, &other]);
+        assert_eq!(found, [("body length", vec![2, 1, 0]), ("nodes", vec![3, 2])]);
+    }
+}
