@@ -78,7 +78,7 @@ fn persistent(load: &Load, nodes: u32) -> Vec<Node> {
         let first = index == 0;
         let release_ns = begin_ns + if first { load.approach_ns() } else { approach_ns };
         let work_end_ns = release_ns + load.work_ns(if first { 0.0 } else { fetched });
-        end_ns = work_end_ns + load.last_ns();
+        end_ns = work_end_ns + load.tail_ns;
         let (early_ns, arrive_ns) = (begin_ns, begin_ns + load.preamble_ns);
         let gate_ns = release_ns;
         let packed = false;
