@@ -33,7 +33,9 @@ impl Device for Longer<'_> {
     fn prepare<'a>(&'a self, chain: &Chain, arm: Arm) -> Result<Box<dyn Prepared + 'a>> {
         let mut chain = *chain;
         if arm == self.arm {
-            chain.body.units = (chain.body.units as f64 * self.ratio).round() as u64;
+            // Multiply-adds come in steps of 32 a thread.
+            let units = (chain.body.units as f64 * self.ratio).ceil() as u64;
+            chain.body.units = units.next_multiple_of(32);
         }
         self.inner.prepare(&chain, arm)
     }
