@@ -61,7 +61,7 @@ impl Scene {
         }
         let h = hash(self.seed ^ 0x5555, chain, arm);
         let (every, size) = self.effect;
-        let saved = if every > 0 && h % every == 0 {
+        let saved = if every > 0 && h.is_multiple_of(every) {
             if (h >> 32) & 1 == 0 { size } else { -size }
         } else {
             0.0

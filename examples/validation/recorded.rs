@@ -16,21 +16,24 @@ use crate::noise::Source;
 /// Mean length of a block, rounds.
 const BLOCK: f64 = 3.0;
 
-pub fn slot(chain: &Chain, arm: Arm) -> (String, Arm, String) {
+/// Body, arm and trigger.
+type Slot = (String, Arm, String);
+
+pub fn slot(chain: &Chain, arm: Arm) -> Slot {
     let trigger = if arm.sweeps_trigger() { chain.trigger.to_string() } else { String::new() };
     (chain.body.kind.name(), arm, trigger)
 }
 
 /// Residuals of every arm of a run, ns a hop, by round.
 pub struct Recorded {
-    pub noise: BTreeMap<(String, Arm, String), (Rc<Vec<f64>>, f64)>,
+    pub noise: BTreeMap<Slot, (Rc<Vec<f64>>, f64)>,
     pub rounds: usize,
 }
 
 impl Recorded {
     pub fn read(path: &Path) -> Recorded {
         let run = read_run(path).expect("the recorded run is there");
-        let mut noise: BTreeMap<(String, Arm, String), BTreeMap<u32, f64>> = BTreeMap::new();
+        let mut noise: BTreeMap<Slot, BTreeMap<u32, f64>> = BTreeMap::new();
         let chains: BTreeMap<&str, &Chain> =
             run.manifest.plan.points.iter().map(|p| (p.point.as_str(), &p.chain)).collect();
         let mut hops;
@@ -42,11 +45,9 @@ impl Recorded {
             hops = f64::from(chain.nodes - 1);
             noise.entry(slot(chain, s.arm)).or_default().insert(s.round, s.duration_ns / hops);
         }
-        let rounds = noise.values().map(|n| n.len()).min().unwrap();
+        let rounds = noise.values().map(|n| n.len()).min().expect("the run has arms");
         let mut centred = BTreeMap::new();
-        let get = |k: &(String, Arm, String)| -> Vec<f64> {
-            noise[k].values().copied().take(rounds).collect()
-        };
+        let get = |k: &Slot| -> Vec<f64> { noise[k].values().copied().take(rounds).collect() };
         for key in noise.keys() {
             let own = get(key);
             let value = match key.1.baseline() {
