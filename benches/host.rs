@@ -13,10 +13,15 @@ use std::time::Duration;
 use argv::{Argv, Task};
 use criterion::{BatchSize, BenchmarkGroup, Criterion, SamplingMode, Throughput};
 use pdl_lab::analysis::{Summary, summarise};
+use pdl_lab::chain::{
+    Arm, Body, BodyKind, Chain, L2, Mode, Preamble, PreambleKind, Shape, Target, Trigger, TriggerBy,
+};
 use pdl_lab::cmd::note;
 use pdl_lab::error::{Error, Result};
 use pdl_lab::plot::{Context, render_all};
+use pdl_lab::profile::BUILT_IN;
 use pdl_lab::record::{Run, read_run};
+use pdl_lab::sim::simulate;
 use pdl_lab::stats::{CONFIDENCE, estimate_median, holm};
 use simulated::{begin, simulated, write};
 
@@ -51,6 +56,7 @@ fn bench(argv: &Argv) -> Result<()> {
     recording(&mut group, &run, scratch.path());
     deriving(&mut group, &run);
     group.finish();
+    simulating(&mut criterion)?;
     if argv.task == Task::Measure {
         criterion.final_summary();
     }
@@ -126,4 +132,36 @@ fn or_exit<T>(result: Result<T>) -> T {
         note(&error);
         std::process::exit(error.code().into())
     })
+}
+
+/// The event-driven model: chains of 132 blocks, at both ends of a factor of ten in nodes. Events a
+/// second are the throughput; the nodes held at once, which its memory grows with, are printed.
+fn simulating(criterion: &mut Criterion) -> Result<()> {
+    let mut group = criterion.benchmark_group("simulate");
+    group.sampling_mode(SamplingMode::Flat).sample_size(10);
+    for nodes in [1_000, 10_000] {
+        let chain = Chain {
+            nodes,
+            shape: Shape::default(),
+            preamble: Preamble { kind: PreambleKind::Alu, target_ns: 2000.0, units: 3392 },
+            body: Body { kind: BodyKind::Fma, target: Target::Ns(4000.0), units: 6112 },
+            trigger: Trigger::Segment { at: 4, of: 8 },
+            trigger_by: TriggerBy::Thread,
+            l2: L2::Hot,
+            mode: Mode::Isolated,
+        };
+        let outcome = simulate(&BUILT_IN, &chain, Arm::GraphPdl, 1)?;
+        note(format_args!(
+            "{nodes} nodes: {} events, {} nodes held at once",
+            outcome.events, outcome.nodes_held
+        ));
+        group.throughput(Throughput::Elements(outcome.events));
+        group.bench_function(format!("{nodes} nodes"), |bencher| {
+            bencher.iter(|| {
+                simulate(&BUILT_IN, black_box(&chain), Arm::GraphPdl, 1).map(|o| o.end_ns)
+            });
+        });
+    }
+    group.finish();
+    Ok(())
 }

@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::chain::{Arm, Chain};
 use crate::error::Result;
+use crate::profile::{Model, Origin};
 use crate::stamps::Stamps;
 
 pub use instruments::{
@@ -92,6 +93,21 @@ pub struct Facts {
     pub queue_depth: u32,
     /// Whether the gate can be used; `None` when it can, else why not.
     pub no_gate: Option<String>,
+    /// What a simulated device is made of; `None` for a GPU.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub simulation: Option<Simulation>,
+}
+
+/// What a simulated device is made of.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct Simulation {
+    /// Name of the profile.
+    pub profile: String,
+    /// Where its constants come from.
+    pub origin: Origin,
+    /// How times are computed.
+    pub model: Model,
 }
 
 impl Facts {

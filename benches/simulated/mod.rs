@@ -72,7 +72,7 @@ fn axes() -> Axes {
 
 /// The default sweep on the simulated device, with as many rounds as make `rows` samples.
 pub fn simulated(rows: usize, seed: u64) -> Result<Run> {
-    let device = SimDevice::h200(seed);
+    let device = SimDevice::quick(seed);
     let mut plan = experiment::plan(&axes(), seed, Stopping::default(), &device)?;
     let entries: usize = plan.points.iter().map(|point| point.arms.len()).sum();
     plan.stopping.rounds_min = rows.div_ceil(entries) as u32;

@@ -71,6 +71,7 @@ pub(crate) fn facts() -> Facts {
         timer_skew_ns: Some(32),
         queue_depth: 1000,
         no_gate: None,
+        simulation: None,
     }
 }
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use clap::{Args, Parser};
 
-use super::{AxesArgs, BackendChoice, Format, parse_switch};
+use super::{AxesArgs, BackendChoice, Format, SimulatedArgs, parse_switch};
 use crate::error::{Error, Result};
 use crate::experiment::Axes;
 use crate::measure::Stopping;
@@ -19,6 +19,9 @@ pub struct SweepArgs {
     /// Device
     #[arg(long, value_enum, default_value_t, env = "PDL_BACKEND")]
     pub backend: BackendChoice,
+    /// The simulated device.
+    #[command(flatten)]
+    pub simulated: SimulatedArgs,
     /// Seconds in place of a minute, wider intervals
     #[arg(long, env = "PDL_QUICK", value_parser = parse_switch)]
     pub quick: bool,

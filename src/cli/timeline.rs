@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
-use super::{BackendChoice, FindingsFormat, distinct, parse_switch, parse_trigger};
+use super::{BackendChoice, FindingsFormat, SimulatedArgs, distinct, parse_switch, parse_trigger};
 use crate::axes::Axis;
 use crate::chain::*;
 use crate::experiment::{Axes, Grid};
@@ -92,6 +92,9 @@ pub struct TimelineArgs {
     /// Device
     #[arg(long, value_enum, default_value_t, env = "PDL_BACKEND")]
     pub backend: BackendChoice,
+    /// The simulated device.
+    #[command(flatten)]
+    pub simulated: SimulatedArgs,
     /// Measure without the gate: host launch time is inside
     #[arg(long, env = "PDL_NO_GATE", value_parser = parse_switch)]
     pub no_gate: bool,

@@ -6,7 +6,7 @@ use std::time::Duration;
 use clap::Args;
 
 use super::sweep::parse_budget;
-use super::{AxesArgs, BackendChoice, FindingsFormat, parse_switch};
+use super::{AxesArgs, BackendChoice, FindingsFormat, SimulatedArgs, parse_switch};
 use crate::measure::Stopping;
 
 /// Arguments of `pdl tune`.
@@ -33,6 +33,9 @@ pub struct TuneArgs {
     /// Device
     #[arg(long, value_enum, default_value_t, env = "PDL_BACKEND")]
     pub backend: BackendChoice,
+    /// The simulated device.
+    #[command(flatten)]
+    pub simulated: SimulatedArgs,
     /// Run directory [default: results/<utc>-tune]
     #[arg(long, env = "PDL_OUT")]
     pub out: Option<PathBuf>,

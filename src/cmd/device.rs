@@ -1,8 +1,9 @@
 //! From `--backend` to a device.
 
-use crate::cli::{BackendChoice, SweepArgs};
+use crate::cli::{BackendChoice, SimulatedArgs, SweepArgs};
 use crate::device::Device;
 use crate::error::{Error, Kind, Result};
+use crate::profile::{self, BUILT_IN};
 use crate::sim::SimDevice;
 
 /// A device, and what the user should know about the choice.
@@ -34,15 +35,29 @@ pub fn open_for(args: &SweepArgs) -> Result<Opened> {
         conditioning: args.no_conditioning,
         deadline_s: Some(args.deadline_s),
     };
-    open(args.backend, args.seed, without)
+    open(args.backend, args.seed, without, &args.simulated)
 }
 
 /// Opens the device that was asked for.
 ///
 /// # Errors
-/// Exit code 3 for a GPU that should work and does not, or for `gpu` where there is none.
-pub fn open(choice: BackendChoice, seed: u64, without: Without) -> Result<Opened> {
-    let simulated = |note| Opened { device: Box::new(SimDevice::h200(seed)), note };
+/// Exit code 3 for a GPU that should work and does not, or for `gpu` where there is none; a profile
+/// that is wrong, or that is given for a GPU.
+pub fn open(
+    choice: BackendChoice,
+    seed: u64,
+    without: Without,
+    made_of: &SimulatedArgs,
+) -> Result<Opened> {
+    made_of.check(choice)?;
+    let constants = match &made_of.profile {
+        Some(path) => profile::read(path)?,
+        None => BUILT_IN.clone(),
+    };
+    let simulated = |note| {
+        let device = SimDevice::new(constants, made_of.model, seed);
+        Opened { device: Box::new(device), note }
+    };
     if choice == BackendChoice::Sim {
         return Ok(simulated(None));
     }

@@ -2,7 +2,7 @@
 
 use super::{device, terminal};
 use crate::chain::*;
-use crate::cli::{BackendChoice, DoctorArgs};
+use crate::cli::{BackendChoice, DoctorArgs, SimulatedArgs};
 use crate::device::{Backend, Device, Facts};
 use crate::error::Result;
 use crate::measure::calibrate;
@@ -16,7 +16,12 @@ macro_rules! say {
 /// Prints what there is. Never fails for lack of a GPU.
 pub fn doctor(args: &DoctorArgs) -> Result<()> {
     say!("pdl {} ({})", env!("CARGO_PKG_VERSION"), revision())?;
-    let opened = match device::open(args.backend, 1, device::Without::default()) {
+    let opened = match device::open(
+        args.backend,
+        1,
+        device::Without::default(),
+        &SimulatedArgs::default(),
+    ) {
         Ok(opened) => opened,
         Err(error) if args.backend == BackendChoice::Auto => {
             return say!("gpu         not usable: {error}");

@@ -129,8 +129,10 @@ fn resume(args: &SweepArgs, path: &Path) -> Result<Finished> {
 
 /// Samples of two builds, or with and without the gate, do not mix in one arm.
 fn same_program(path: &Path, manifest: &Manifest, device: &dyn Device) -> Result<()> {
-    let here = (env!("CARGO_PKG_VERSION"), env!("PDL_REVISION"), &device.facts().no_gate);
-    let there = (manifest.version.as_str(), manifest.revision.as_str(), &manifest.facts.no_gate);
+    let program = (env!("CARGO_PKG_VERSION"), env!("PDL_REVISION"));
+    let here = (program.0, program.1, &device.facts().no_gate, &device.facts().simulation);
+    let facts = &manifest.facts;
+    let there = (&*manifest.version, &*manifest.revision, &facts.no_gate, &facts.simulation);
     if here == there {
         return Ok(());
     }

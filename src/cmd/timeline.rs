@@ -29,7 +29,7 @@ const COST_MOST: f64 = 0.03;
 /// A chain that no arm can run or stamp, wrong results, a timer too coarse, or a disk that fails.
 pub fn timeline(args: &TimelineArgs) -> Result<()> {
     let without = Without { gate: args.no_gate, conditioning: false, deadline_s: None };
-    let opened = device::open(args.backend, args.seed, without)?;
+    let opened = device::open(args.backend, args.seed, without, &args.simulated)?;
     if let Some(text) = &opened.note {
         note(format_args!("note: {text}"));
     }

@@ -218,7 +218,7 @@ mod tests {
                 "t/graph-pdl/trigger=4/8/body=fma/shared-kib=8/l2=rotated/mode=pipelined",
             ),
         ];
-        let device = SimDevice::h200(1);
+        let device = SimDevice::quick(1);
         for (flags, expected) in cases {
             let mut all = vec!["--trigger", "4/8", "--arm", "graph-pdl", "--body-kind", "fma"];
             all.extend(flags);
@@ -229,7 +229,7 @@ mod tests {
 
     #[test]
     fn equal_groups_have_one_name() {
-        let device = SimDevice::h200(1);
+        let device = SimDevice::quick(1);
         let once = planned(&args(&["--nodes", "9"]), &device).unwrap();
         let twice = planned(&args(&["--nodes", "9,9"]), &device).unwrap();
         assert_eq!(ids(&once), ids(&twice));
@@ -241,7 +241,7 @@ mod tests {
         let out = dir.path().join("run");
         let args = args(&["--trigger", "0/8,8/8,implicit", "--out", out.to_str().unwrap()]);
         let (summary, run) = sweep(&args).unwrap().measured.unwrap();
-        let planned = planned(&args, &SimDevice::h200(1)).unwrap();
+        let planned = planned(&args, &SimDevice::quick(1)).unwrap();
         assert_eq!(ids(&measured(&summary, &run)), ids(&planned));
         let recommended = |arm: Arm, group: u32| {
             let answer = summary.answers.iter().find(|a| a.arm == arm && a.group == group).unwrap();

@@ -312,6 +312,7 @@ fn facts(context: &CudaContext, uuid: String, monitor: &Monitor) -> Result<Facts
         timer_skew_ns: None,
         queue_depth: 0,
         no_gate: None,
+        simulation: None,
     })
 }
 

@@ -4,6 +4,13 @@ use std::time::Duration;
 
 use crate::stats::{self, Interval};
 
+/// Independent rounds that an effect needs whose rounds are alike beyond chance: how alike they are
+/// is not known from fewer.
+const LEAST_EFFECTIVE: f64 = 20.0;
+
+/// Looks at precision while the fewest rounds are doubled.
+const LOOKS: u32 = 4;
+
 /// When a group of points has been measured enough.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Stopping {
@@ -112,8 +119,9 @@ impl Stopping {
             // A budget that ends before the fewest rounds still gives what it can.
             return (spent > self.group_budget.saturating_mul(2)).then_some(Ending::Budget);
         }
+        let look = (rounds - self.rounds_min).is_multiple_of(self.rounds_min.div_ceil(LOOKS));
         match () {
-            () if precise() => Some(Ending::Precision),
+            () if look && precise() => Some(Ending::Precision),
             () if rounds >= self.rounds_max => Some(Ending::Rounds),
             () if spent > self.group_budget => Some(Ending::Budget),
             () => None,
@@ -129,6 +137,7 @@ impl Stopping {
         };
         let narrow = estimate.interval.is_some_and(|Interval { lo, hi }| hi - lo <= margin_ns);
         let small = estimate.median.abs() <= margin_ns;
-        narrow && (small || estimate.evidence_count() >= self.effective_rounds)
+        let known = !estimate.serial.significant || estimate.effective_count() >= LEAST_EFFECTIVE;
+        narrow && known && (small || estimate.evidence_count() >= self.effective_rounds)
     }
 }

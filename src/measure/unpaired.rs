@@ -117,7 +117,7 @@ mod tests {
 
     #[test]
     fn periods_add_up_and_take_their_time() {
-        let device = SimDevice::h200(1);
+        let device = SimDevice::quick(1);
         let mut alone = Unpaired::new(&device, &chain(), Arm::Graph).unwrap();
         let one = device.prepare(&chain(), Arm::Graph).unwrap().sample().unwrap().duration_ns;
         for chains in [1, 20] {
@@ -133,7 +133,7 @@ mod tests {
 
     #[test]
     fn a_wrong_value_is_never_timed() {
-        let device = SimDevice::h200(1).with_fault(3, 7);
+        let device = SimDevice::quick(1).with_fault(3, 7);
         let error = Unpaired::new(&device, &chain(), Arm::GraphPdl).err().unwrap();
         assert_eq!(error.kind(), Kind::Wrong);
         assert!(error.to_string().contains("graph-pdl trigger implicit"), "{error}");

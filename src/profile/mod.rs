@@ -9,6 +9,7 @@ mod file;
 mod tests;
 mod validate;
 
+use clap::ValueEnum;
 use serde::{Deserialize, Serialize};
 
 pub use self::calibration::{
@@ -53,6 +54,18 @@ pub struct Profile {
     /// What `pdl calibrate` measured beside; no model reads it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub calibration: Option<Calibration>,
+}
+
+/// How the simulated device computes times from a profile.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, ValueEnum)]
+#[serde(rename_all = "kebab-case")]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub enum Model {
+    /// The closed form of one hop.
+    Closed,
+    /// Every block on every SM, event by event.
+    #[default]
+    Events,
 }
 
 /// Where the constants of a profile come from.
@@ -126,6 +139,8 @@ pub struct DeviceFacts {
     pub reserved_shared_bytes: u32,
     /// Blocks of the largest cluster.
     pub cluster_blocks: u32,
+    /// SMs of each group that a cluster stays in (GPCs).
+    pub cluster_sms: Vec<u32>,
     /// Warp schedulers an SM; each issues one warp instruction a cycle.
     pub sm_schedulers: u32,
     /// SM clock under load, MHz.
@@ -167,8 +182,10 @@ pub struct HopKnot {
     pub launch_ns: Constant,
     /// The same when the blocks' exits are the trigger.
     pub exit_launch_ns: Constant,
-    /// Begin of a block to its first useful instruction; a preamble at least as long hides it.
+    /// Begin of a block to its first useful instruction.
     pub entry_ns: Constant,
+    /// Begin of a block to the time from which its trigger at entry counts.
+    pub entry_trigger_ns: Constant,
     /// Last end of the primary to the return of syncs that were waiting.
     pub release_ns: Constant,
 }
@@ -184,8 +201,10 @@ pub struct BoundKnot {
     pub completion_launch_ns: Constant,
     /// Last end of the primary to the return of acquires that were polling.
     pub flag_ns: Constant,
-    /// One crossing of a grid barrier in a cooperative kernel.
+    /// Last arrival at a grid barrier of a cooperative kernel to the return of waits that polled.
     pub barrier_ns: Constant,
+    /// The shortest such wait, where all have arrived already.
+    pub acquire_ns: Constant,
 }
 
 /// What a block does beside its work.
@@ -193,16 +212,28 @@ pub struct BoundKnot {
 #[serde(deny_unknown_fields)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct BlockCosts {
+    /// Return of the sync to the first work that needs the primary's value: one load.
+    pub head_ns: Constant,
     /// End of the body's work to the block's end: reduction and last store.
     pub tail_ns: Constant,
+    /// What every thread of a block adds to that.
+    pub tail_thread_ns: Constant,
     /// End of the body's work to a trigger after the last store.
     pub after_ns: Constant,
-    /// What the instructions of sync and trigger cost a hop over full dependencies.
+    /// What the instructions of the sync cost a hop over full dependencies.
     pub code_cost_ns: Constant,
+    /// What those of a trigger cost.
+    pub trigger_ns: Constant,
+    /// What every thread of a block adds to that where the trigger divides a computing body.
+    pub split_thread_ns: Constant,
     /// What a block barrier before the trigger adds to it.
     pub barrier_trigger_ns: Constant,
-    /// Registers a thread of the kernels.
+    /// Registers a thread of kernels whose body computes or spins.
     pub thread_registers: u32,
+    /// Registers a thread of kernels whose body streams.
+    pub stream_thread_registers: u32,
+    /// The same for blocks of more than 512 threads.
+    pub narrow_thread_registers: u32,
 }
 
 /// How blocks get onto SMs.
@@ -216,8 +247,14 @@ pub struct Placement {
     pub refill_ns: Constant,
     /// First to last block of a node to end where all do the same.
     pub drain_ns: Constant,
-    /// Nodes that may be resident ahead of the one whose body runs.
+    /// The same for bodies that stream, and what it grows by with the body's time.
+    pub stream_drain_ns: Constant,
+    /// That growth, a part of the body's time.
+    pub stream_drain_ratio: Constant,
+    /// Nodes of a graph that may be resident ahead of the one whose body runs.
     pub run_ahead_nodes: Constant,
+    /// The same for stream launches.
+    pub stream_run_ahead_nodes: Constant,
 }
 
 /// How an SM issues multiply-adds.
@@ -227,6 +264,14 @@ pub struct Placement {
 pub struct Issue {
     /// Cycles a multiply-add of a warp that has its scheduler to itself.
     pub lone_warp_cycles: Constant,
+    /// Cycles a multiply-add where warps never let their scheduler wait.
+    pub busy_warp_cycles: Constant,
+    /// Turns of a block for one turn of the next younger block on its SM.
+    pub elder_ratio: Constant,
+    /// How much later the trigger at entry of a block counts whose SM is busy.
+    pub busy_entry_ns: Constant,
+    /// Warps that still share a scheduler when the block's slowest warp comes to its trigger.
+    pub straggler_warps: Constant,
 }
 
 /// Memory.
@@ -242,8 +287,16 @@ pub struct Memory {
     pub l2_bytes_per_ns: Constant,
     /// First byte from L2.
     pub l2_latency_ns: Constant,
-    /// What one SM can take in.
+    /// Bytes that stay in L2 from one node to the next.
+    pub l2_keeps_bytes: Constant,
+    /// How much later than the others the last block of a node ends that reads more than that.
+    pub l2_overflow_ns: Constant,
+    /// What one SM can take in from L2.
     pub sm_bytes_per_ns: Constant,
+    /// What one SM can take in from HBM.
+    pub hbm_sm_bytes_per_ns: Constant,
+    /// Part of its rate that a streaming body keeps beside a computing preamble on its SM.
+    pub beside_alu_ratio: Constant,
     /// Bytes that a thread of a streaming body keeps in flight.
     pub thread_in_flight_bytes: Constant,
 }
@@ -255,6 +308,9 @@ pub struct Memory {
 pub struct Instruments {
     /// Between the events of an empty pair.
     pub event_pair_ns: Constant,
+    /// What a chain costs once: from the first event to the first begin, and from the last end to
+    /// the second event.
+    pub chain_ns: Constant,
     /// What stamping adds to a node.
     pub stamp_ns: Constant,
     /// From the opening of the gate to the first event.

@@ -71,6 +71,13 @@ impl Profile {
         if let Some((name, _)) = counts.iter().find(|(_, count)| *count == 0) {
             return Err(format!("device.{name} is 0"));
         }
+        if device.cluster_sms.iter().sum::<u32>() != device.sm_count {
+            return Err(format!(
+                "device.cluster_sms add up to {}, and device.sm_count is {}",
+                device.cluster_sms.iter().sum::<u32>(),
+                device.sm_count
+            ));
+        }
         let held = device.block_shared_bytes.saturating_add(device.reserved_shared_bytes);
         if held > device.sm_shared_bytes {
             return Err(format!(
@@ -91,17 +98,24 @@ impl Profile {
         let parts = [
             ("noise.shared_ratio", &self.noise.shared_ratio),
             ("noise.memory_ratio", &self.noise.memory_ratio),
+            ("memory.beside_alu_ratio", &self.memory.beside_alu_ratio),
+            ("issue.elder_ratio", &self.issue.elder_ratio),
         ];
         if let Some((name, part)) = parts.iter().find(|(_, part)| part.value > 1.0) {
             return Err(format!("{name} {} is above 1", part.value));
         }
         let positive = [
             ("issue.lone_warp_cycles", &self.issue.lone_warp_cycles),
+            ("issue.busy_warp_cycles", &self.issue.busy_warp_cycles),
+            ("issue.elder_ratio", &self.issue.elder_ratio),
             ("memory.hbm_bytes_per_ns", &self.memory.hbm_bytes_per_ns),
             ("memory.hbm_latency_ns", &self.memory.hbm_latency_ns),
             ("memory.l2_bytes_per_ns", &self.memory.l2_bytes_per_ns),
             ("memory.l2_latency_ns", &self.memory.l2_latency_ns),
+            ("issue.straggler_warps", &self.issue.straggler_warps),
             ("memory.sm_bytes_per_ns", &self.memory.sm_bytes_per_ns),
+            ("memory.hbm_sm_bytes_per_ns", &self.memory.hbm_sm_bytes_per_ns),
+            ("memory.beside_alu_ratio", &self.memory.beside_alu_ratio),
             ("memory.thread_in_flight_bytes", &self.memory.thread_in_flight_bytes),
             ("instruments.timer_step_ns", &self.instruments.timer_step_ns),
             ("instruments.queue_depth", &self.instruments.queue_depth),

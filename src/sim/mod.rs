@@ -1,41 +1,56 @@
-//! A simulated H200 behind the device seam, for machines without a GPU.
+//! A simulated device behind the device seam, for machines without a GPU.
 //!
-//! Times come from a closed form whose constants were fitted to one H200 ([`profile`]); values
-//! come from an execution of the recurrence. It is for trying the harness and for testing it. Its
-//! numbers are no evidence about any device, and every output that carries them says SIMULATED.
+//! Times come from one of two models over the constants of a [`Profile`]: [`Model::Events`] runs
+//! every block of every node on every SM, [`Model::Closed`] is a closed form of one hop. Values
+//! come from an execution of the recurrence. It is for trying the harness, for testing it and for
+//! predicting; its numbers are no evidence about any device, and every output that carries them
+//! says SIMULATED.
 //!
-//! Not modelled: block threads and shared memory beyond occupancy and issue, clusters beyond their
-//! limit, placement by GPC, L1 carve-outs, clocks and throttling, L2 contents kept between nodes.
+//! Not modelled: L1 carve-outs, clocks and throttling, L2 contents kept between nodes.
 
 mod contention;
+mod demand;
+mod events;
 mod execute;
+mod fixed;
+mod hop;
 mod instruments;
 mod load;
 mod model;
 mod noise;
+mod predict;
 mod prepared;
-pub mod profile;
+mod recorded;
 mod stamping;
 #[cfg(test)]
 mod tests;
+pub mod validation;
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::time::Duration;
 
+pub use events::Outcome;
 use execute::{Fault, Values};
+use fixed::{sm_ghz, stream_bytes};
 use load::Load;
 use noise::Noise;
+pub use predict::{predict, simulate};
 use prepared::Simulated;
 
 use crate::chain::{Arm, Chain};
-use crate::device::{Backend, Device, Facts, Health, Instruments, Prepared};
+use crate::device::{Backend, Device, Facts, Health, Instruments, Prepared, Simulation};
 use crate::error::Result;
+pub use crate::profile::Model;
+use crate::profile::{BUILT_IN, Origin, Profile};
 
 /// The simulated device. Its clock is its own: it advances by what is run on it.
 #[derive(Debug)]
 pub struct SimDevice {
+    profile: Rc<Profile>,
+    model: Model,
     facts: Facts,
+    seed: u64,
     now_ns: Cell<f64>,
     noise: RefCell<Noise>,
     fault: Option<Fault>,
@@ -43,14 +58,27 @@ pub struct SimDevice {
 }
 
 impl SimDevice {
-    /// A device with the facts of an H200 and the noise of `seed`.
+    /// A device with the constants of the built-in profile and the noise of `seed`.
     pub fn h200(seed: u64) -> SimDevice {
+        SimDevice::new(BUILT_IN.clone(), Model::default(), seed)
+    }
+
+    /// The same with the times of the closed form: for what needs a device and not its times.
+    pub fn quick(seed: u64) -> SimDevice {
+        SimDevice::new(BUILT_IN.clone(), Model::Closed, seed)
+    }
+
+    /// A device with the constants of `profile`, the times of `model` and the noise of `seed`.
+    pub fn new(profile: Profile, model: Model, seed: u64) -> SimDevice {
         SimDevice {
-            facts: facts(),
+            facts: facts(&profile, model),
             now_ns: Cell::new(0.0),
-            noise: RefCell::new(Noise::new(seed)),
+            noise: RefCell::new(Noise::new(seed, &profile.noise)),
             fault: None,
             kept: RefCell::new(None),
+            profile: Rc::new(profile),
+            model,
+            seed,
         }
     }
 
@@ -62,8 +90,8 @@ impl SimDevice {
     }
 
     /// The constants it was given.
-    fn profile(&self) -> &crate::profile::Profile {
-        &crate::profile::BUILT_IN
+    fn profile(&self) -> &Profile {
+        &self.profile
     }
 
     fn advance(&self, ns: f64) {
@@ -71,7 +99,7 @@ impl SimDevice {
     }
 
     fn values(&self, chain: &Chain) -> Rc<Values> {
-        let words = profile::STREAM_BYTES / 4;
+        let words = stream_bytes(&self.profile) / 4;
         let values = Values::of(chain, words, self.fault, self.kept.take());
         self.kept.replace(Some(values.clone()));
         values
@@ -94,8 +122,8 @@ impl Device for SimDevice {
 
     fn prepare<'a>(&'a self, chain: &Chain, arm: Arm) -> Result<Box<dyn Prepared + 'a>> {
         chain.validate()?;
-        let load = Load::of(chain, arm)?;
-        self.advance(profile::PREPARE_NODE_NS * f64::from(chain.nodes));
+        let load = Load::of(&self.profile, chain, arm)?;
+        self.advance(self.profile.host.prepare_node_ns.value * f64::from(chain.nodes));
         Ok(Box::new(Simulated::new(self, *chain, arm, load)))
     }
 
@@ -104,31 +132,41 @@ impl Device for SimDevice {
     }
 }
 
-fn facts() -> Facts {
+fn facts(profile: &Profile, model: Model) -> Facts {
+    let device = &profile.device;
+    let name = match profile.origin {
+        Origin::Measured | Origin::Simulated => device.product.clone(),
+        Origin::Datasheet => format!("{} (from a data sheet)", device.product),
+    };
     Facts {
         backend: Backend::Sim,
-        name: "NVIDIA H200".to_owned(),
+        name,
         uuid: String::new(),
-        sm_count: profile::SM_COUNT,
-        capability: (9, 0),
-        l2_bytes: profile::L2_BYTES,
-        memory_bytes: profile::MEMORY_BYTES,
-        sm_threads: profile::SM_THREADS,
-        sm_blocks: profile::SM_BLOCKS,
-        sm_registers: profile::SM_REGISTERS,
-        sm_shared_bytes: profile::SM_SHARED_BYTES,
-        block_shared_bytes: profile::BLOCK_SHARED_BYTES,
+        sm_count: device.sm_count,
+        capability: device.capability,
+        l2_bytes: device.l2_bytes,
+        memory_bytes: device.memory_bytes,
+        sm_threads: device.sm_threads,
+        sm_blocks: device.sm_blocks,
+        sm_registers: device.sm_registers,
+        sm_shared_bytes: device.sm_shared_bytes,
+        block_shared_bytes: device.block_shared_bytes,
         driver: String::new(),
         driver_cuda: 0,
         runtime_cuda: 0,
         ecc: None,
         mig: Some(false),
         mps: Some(false),
-        sm_mhz_max: Some((profile::SM_GHZ * 1e3).round() as u32),
+        sm_mhz_max: Some((sm_ghz(profile) * 1e3).round() as u32),
         clocks_locked: Some(false),
-        timer_step_ns: stamping::STEP_NS,
+        timer_step_ns: profile.instruments.timer_step_ns.value.max(1.0) as u64,
         timer_skew_ns: Some(0),
-        queue_depth: profile::QUEUE_DEPTH,
+        queue_depth: profile.instruments.queue_depth.value as u32,
         no_gate: None,
+        simulation: Some(Simulation {
+            profile: profile.name.clone(),
+            origin: profile.origin,
+            model,
+        }),
     }
 }

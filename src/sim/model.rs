@@ -19,7 +19,6 @@
 
 use super::contention::{self, Ahead};
 use super::load::Load;
-use super::profile;
 use crate::chain::{Arm, Chain, Dependency, Trigger, TriggerBy};
 
 /// When one node runs, ns from the first node's last begin.
@@ -68,7 +67,7 @@ pub fn timeline(chain: &Chain, arm: Arm, load: &Load, nodes: u32) -> Vec<Node> {
 
 /// One cooperative kernel: arrive at the barrier, the next preamble, wait.
 fn persistent(load: &Load, nodes: u32) -> Vec<Node> {
-    let approach_ns = load.preamble_ns.max(load.hop.barrier_ns);
+    let approach_ns = (load.preamble_ns + load.hop.acquire_ns).max(load.hop.barrier_ns);
     let fetched = load.stream.map_or(0.0, |stream| {
         let fetching_ns = (approach_ns - stream.latency_ns).max(0.0);
         stream.prefetch_bytes.min(fetching_ns * stream.source_rate)
@@ -79,7 +78,7 @@ fn persistent(load: &Load, nodes: u32) -> Vec<Node> {
         let first = index == 0;
         let release_ns = begin_ns + if first { load.approach_ns() } else { approach_ns };
         let work_end_ns = release_ns + load.work_ns(if first { 0.0 } else { fetched });
-        end_ns = work_end_ns + profile::TAIL_NS;
+        end_ns = work_end_ns + load.tail_ns;
         let (early_ns, arrive_ns) = (begin_ns, begin_ns + load.preamble_ns);
         let gate_ns = release_ns;
         let packed = false;
@@ -92,7 +91,7 @@ fn persistent(load: &Load, nodes: u32) -> Vec<Node> {
 struct Model<'a> {
     chain: &'a Chain,
     arm: Arm,
-    load: &'a Load,
+    load: &'a Load<'a>,
     nodes: Vec<Node>,
     ahead: Vec<Ahead>,
 }
@@ -113,11 +112,17 @@ impl Model<'_> {
     /// Last trigger to last begin.
     fn launch_ns(&self) -> f64 {
         let barrier_ns = match self.chain.trigger_by {
-            TriggerBy::Block if self.arm != Arm::GraphCompletion => profile::BARRIER_TRIGGER_NS,
+            TriggerBy::Block if self.arm != Arm::GraphCompletion => {
+                self.load.profile.block.barrier_trigger_ns.value
+            }
             _ => 0.0,
         };
         match self.trigger() {
             Trigger::Implicit => self.load.hop.exit_launch_ns,
+            Trigger::AtEntry if self.arm == Arm::GraphCompletion => {
+                self.load.hop.completion_launch_ns
+            }
+            Trigger::AtEntry => self.load.hop.launch_ns + self.load.hop.entry_trigger_ns,
             _ => self.load.hop.launch_ns + barrier_ns,
         }
     }
@@ -183,7 +188,7 @@ impl Model<'_> {
             _ => return None,
         };
         let slot_ns = match next.checked_sub(grids) {
-            Some(left) => self.nodes[left].end_ns + profile::REFILL_NS,
+            Some(left) => self.nodes[left].end_ns + self.load.profile.placement.refill_ns.value,
             None => f64::MIN,
         };
         Some((fired_ns + self.launch_ns()).max(slot_ns))
@@ -202,14 +207,15 @@ impl Model<'_> {
         }
         let timed = &mut self.nodes[node];
         timed.work_end_ns = work_end_ns;
-        timed.end_ns =
-            work_end_ns + profile::TAIL_NS + f64::from(self.load.waves - 1) * self.load.wave_ns();
+        timed.end_ns = work_end_ns
+            + self.load.last_ns()
+            + f64::from(self.load.waves - 1) * self.load.wave_ns();
         let end_ns = timed.end_ns;
         // The hypothesis of packing: placed while the primary's blocks exit.
         let spread_ns = self.load.hop.spread_ns(self.load.resident);
         if let Some(next) = self.nodes.get_mut(node + 1) {
-            let meets_exits =
-                next.begin_ns - spread_ns < end_ns && next.begin_ns > end_ns - profile::DRAIN_NS;
+            let meets_exits = next.begin_ns - spread_ns < end_ns
+                && next.begin_ns > end_ns - self.load.profile.placement.drain_ns.value;
             next.packed = self.load.packing > 1.0 && meets_exits;
         }
     }
@@ -219,11 +225,11 @@ impl Model<'_> {
         let timed = &self.nodes[node];
         if self.arm.dependency() == Dependency::Full {
             let native = matches!(self.arm, Arm::Stream | Arm::Graph | Arm::GraphAa);
-            let saved_ns = if native { profile::CODE_COST_NS } else { 0.0 };
+            let saved_ns = if native { self.load.profile.block.code_cost_ns.value } else { 0.0 };
             let begin_ns = timed.end_ns + self.load.hop.full_gap_ns - saved_ns;
             return (begin_ns, begin_ns);
         }
-        let work_end_ns = timed.end_ns - profile::TAIL_NS;
+        let work_end_ns = timed.end_ns - self.load.last_ns();
         let (last_begin_ns, last_release_ns) = match self.load.waves {
             1 => (timed.begin_ns, timed.release_ns),
             _ => {
@@ -237,13 +243,13 @@ impl Model<'_> {
                 let part = f64::from(at) / f64::from(of);
                 last_release_ns + part * (work_end_ns - last_release_ns)
             }
-            Trigger::After => work_end_ns + profile::AFTER_NS,
+            Trigger::After => work_end_ns + self.load.profile.block.after_ns.value,
             // The simulated device refuses kernels with sites.
             Trigger::Implicit | Trigger::Site(_) => timed.end_ns,
         };
         let free_ns = fired_ns + self.launch_ns();
         match self.load.grids() {
-            1 => (free_ns.max(timed.end_ns + profile::REFILL_NS), free_ns),
+            1 => (free_ns.max(timed.end_ns + self.load.profile.placement.refill_ns.value), free_ns),
             _ => (free_ns, free_ns),
         }
     }

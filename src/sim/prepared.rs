@@ -2,41 +2,47 @@
 
 use std::rc::Rc;
 
+use super::SimDevice;
 use super::execute::Values;
+use super::fixed;
+use super::instruments;
 use super::load::Load;
-use super::model::{self, Node};
-use super::stamping::Stamping;
-use super::{SimDevice, instruments, profile};
-use crate::chain::{Arm, Chain, Dependency, L2, Mode, Submission};
+use super::recorded::Recorded;
+use crate::chain::{Arm, Chain, Dependency, L2, Submission};
 use crate::device::{Clocks, EdgeCount, Flag, Prepared, Proof, Reading, Sample, Verification};
 use crate::error::Result;
+use crate::profile::Profile;
 use crate::stamps::Stamps;
+
+/// Runs of the event-driven model that the samples of one chain are drawn from: what blocks do that
+/// end a little earlier or later is in them, and a run takes longer than a sample should.
+const VARIANTS: u64 = 4;
 
 /// One chain in one arm.
 pub struct Simulated<'a> {
     device: &'a SimDevice,
     chain: Chain,
     arm: Arm,
-    load: Load,
+    load: Load<'a>,
     proof: Proof,
-    /// What the closed form says of one chain, ns.
-    duration_ns: f64,
+    /// Durations of one chain, ns, one a variant that was drawn so far.
+    durations_ns: Vec<Option<f64>>,
     values: Option<Rc<Values>>,
-    sampled: bool,
+    samples: u64,
 }
 
 impl<'a> Simulated<'a> {
     /// Prepares `chain`, which is valid and fits, with `load`.
-    pub fn new(device: &'a SimDevice, chain: Chain, arm: Arm, load: Load) -> Simulated<'a> {
+    pub fn new(device: &'a SimDevice, chain: Chain, arm: Arm, load: Load<'a>) -> Simulated<'a> {
         Simulated {
             device,
             chain,
             arm,
             load,
             proof: proof(&chain, arm, &load),
-            duration_ns: duration_ns(&chain, arm, &load),
+            durations_ns: vec![None; VARIANTS as usize],
             values: None,
-            sampled: false,
+            samples: 0,
         }
     }
 
@@ -49,19 +55,39 @@ impl<'a> Simulated<'a> {
         values.verify(self.chain.nodes)
     }
 
-    /// Runs the chain once on the device's clock and returns its duration, ns.
-    fn run(&mut self) -> f64 {
-        let mut factor = self.device.noise.borrow_mut().factor();
-        if !std::mem::replace(&mut self.sampled, true) {
-            factor += profile::FIRST_SLOWER;
+    fn recorded(&self, variant: u64) -> Recorded<'_> {
+        Recorded {
+            chain: &self.chain,
+            arm: self.arm,
+            load: &self.load,
+            model: self.device.model,
+            seed: self.device.seed.wrapping_mul(VARIANTS).wrapping_add(variant),
         }
-        let duration_ns = self.duration_ns * factor;
-        self.device.advance(duration_ns + host_ns(&self.chain, self.arm));
+    }
+
+    fn duration_ns(&mut self, variant: u64) -> f64 {
+        let known = self.durations_ns[variant as usize];
+        let duration_ns = known.unwrap_or_else(|| self.recorded(variant).duration_ns());
+        self.durations_ns[variant as usize] = Some(duration_ns);
         duration_ns
     }
 
-    fn nodes(&self) -> Vec<Node> {
-        model::timeline(&self.chain, self.arm, &self.load, self.chain.nodes)
+    /// Runs the chain once on the device's clock; returns its duration, ns, and by what factor it
+    /// is longer than the model says.
+    fn run(&mut self) -> (f64, f64, u64) {
+        let mut factor = self.device.noise.borrow_mut().factor();
+        if self.samples == 0 {
+            factor += self.device.profile.noise.first_slower_ratio.value;
+        }
+        let variant = self.samples % VARIANTS;
+        self.samples += 1;
+        let duration_ns = self.duration_ns(variant) * factor;
+        self.device.advance(duration_ns + self.host_ns());
+        (duration_ns, factor, variant)
+    }
+
+    fn host_ns(&self) -> f64 {
+        host_ns(&self.device.profile, &self.chain, self.arm)
     }
 }
 
@@ -71,15 +97,16 @@ impl Prepared for Simulated<'_> {
     }
 
     fn verify(&mut self) -> Result<Verification> {
-        self.device.advance(self.duration_ns + host_ns(&self.chain, self.arm));
+        let duration_ns = self.duration_ns(0);
+        self.device.advance(duration_ns + self.host_ns());
         Ok(self.check())
     }
 
     fn sample(&mut self) -> Result<Sample> {
-        let duration_ns = self.run();
+        let (duration_ns, ..) = self.run();
         let mismatches = self.check().mismatches;
         let mut flags = vec![];
-        if splits(&self.chain, self.arm) {
+        if splits(&self.device.profile, &self.chain, self.arm) {
             flags.push(Flag::Split);
         }
         if mismatches > 0 {
@@ -92,14 +119,12 @@ impl Prepared for Simulated<'_> {
         if matches!(self.arm, Arm::Persistent | Arm::Sentinel) {
             return Ok(None);
         }
-        let mut durations: Vec<f64> = (0..repetitions.max(1)).map(|_| self.run()).collect();
-        durations.sort_by(f64::total_cmp);
-        let duration_ns = durations[(durations.len() - 1) / 2];
-        let (chain, arm, load) = (&self.chain, self.arm, &self.load);
-        let stamping = Stamping { chain, arm, load, factor: duration_ns / self.duration_ns };
-        let blocks = stamping.blocks(&self.nodes());
+        let mut runs: Vec<_> = (0..repetitions.max(1)).map(|_| self.run()).collect();
+        runs.sort_by(|a, b| a.0.total_cmp(&b.0));
+        let (duration_ns, factor, variant) = runs[(runs.len() - 1) / 2];
+        let blocks = self.recorded(variant).blocks(factor);
         Ok(Some(Stamps {
-            grid_blocks: chain.shape.grid_blocks,
+            grid_blocks: self.chain.shape.grid_blocks,
             blocks,
             duration_ns,
             ..Stamps::default()
@@ -124,48 +149,24 @@ impl Prepared for Simulated<'_> {
 }
 
 /// Whether the chain is longer than the queue behind a gate.
-fn splits(chain: &Chain, arm: Arm) -> bool {
-    arm.submission() == Submission::Stream && chain.nodes > profile::QUEUE_DEPTH
-}
-
-/// Duration of one chain by the closed form, ns.
-fn duration_ns(chain: &Chain, arm: Arm, load: &Load) -> f64 {
-    if arm == Arm::Sentinel {
-        return profile::EVENT_PAIR_NS + profile::SENTINEL_NS;
-    }
-    let end_ns = |nodes: u32| {
-        model::timeline(chain, arm, load, nodes).last().map_or(0.0, |node| node.end_ns)
-    };
-    let nodes = chain.nodes;
-    match chain.mode {
-        Mode::Isolated if splits(chain, arm) => {
-            let (pieces, rest) = (nodes / profile::QUEUE_DEPTH, nodes % profile::QUEUE_DEPTH);
-            let piece_ns = |nodes| profile::EVENT_PAIR_NS + end_ns(nodes);
-            let rest_ns = if rest > 0 { piece_ns(rest) } else { 0.0 };
-            f64::from(pieces) * piece_ns(profile::QUEUE_DEPTH) + rest_ns
-        }
-        Mode::Isolated => profile::EVENT_PAIR_NS + end_ns(nodes),
-        Mode::Pipelined => {
-            let steady_ns = match arm {
-                Arm::Persistent => end_ns(nodes) + load.hop.full_gap_ns,
-                _ => end_ns(2 * nodes) - end_ns(nodes),
-            };
-            steady_ns + profile::EVENT_PAIR_NS / profile::PIPELINED_CHAINS
-        }
-    }
+pub fn splits(profile: &Profile, chain: &Chain, arm: Arm) -> bool {
+    let depth = profile.instruments.queue_depth.value as u32;
+    arm.submission() == Submission::Stream && chain.nodes > depth
 }
 
 /// Host time that one sample takes beside the chain, ns.
-fn host_ns(chain: &Chain, arm: Arm) -> f64 {
-    let launches_ns = match arm.submission() {
-        Submission::Stream => profile::STREAM_LAUNCH_NS * f64::from(chain.nodes),
-        Submission::Graph => profile::GRAPH_LAUNCH_NS,
+fn host_ns(profile: &Profile, chain: &Chain, arm: Arm) -> f64 {
+    let (host, nodes) = (&profile.host, f64::from(chain.nodes));
+    let launches_ns = match (arm.submission(), arm.dependency()) {
+        (Submission::Stream, Dependency::Programmatic) => host.stream_pdl_launch_ns.value * nodes,
+        (Submission::Stream, _) => host.stream_launch_ns.value * nodes,
+        (Submission::Graph, _) => host.graph_launch_ns.value + host.graph_node_ns.value * nodes,
     };
     let flush_ns = match chain.l2 {
         L2::Hot => 0.0,
-        L2::Rotated => 4.0 * profile::L2_BYTES as f64 / profile::HBM_BYTES_PER_NS,
+        L2::Rotated => fixed::stream_bytes(profile) as f64 / profile.memory.hbm_bytes_per_ns.value,
     };
-    profile::SAMPLE_OVERHEAD_NS + launches_ns + flush_ns
+    host.sample_ns.value + launches_ns + flush_ns
 }
 
 /// What a capture of the simulated calls holds. There is no machine code to read.
@@ -184,7 +185,7 @@ fn proof(chain: &Chain, arm: Arm, load: &Load) -> Proof {
     Proof {
         kernel: format!("simulated {arm}"),
         edges: if one_kernel { vec![] } else { vec![edge] },
-        registers: Some(profile::THREAD_REGISTERS),
+        registers: Some(load.thread_registers),
         blocks_per_sm: Some(load.blocks_per_sm),
         ..Proof::default()
     }

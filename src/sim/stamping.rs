@@ -1,14 +1,12 @@
 //! Stamps of the simulated chain: the closed form spread over blocks and SMs.
 
+use super::fixed::sm_ghz;
 use super::load::Load;
 use super::model::Node;
-use super::profile;
 use crate::chain::{Arm, Chain, Trigger};
 use crate::oracle;
 use crate::stamps::BlockStamps;
 
-/// Step of the simulated global timer, ns (measured on an H200).
-pub const STEP_NS: u64 = 32;
 /// The chain's place on the global timer, ns.
 const ORIGIN_NS: f64 = 1e6;
 
@@ -19,7 +17,7 @@ pub struct Stamping<'a> {
     /// The arm it ran in.
     pub arm: Arm,
     /// Its load on the SMs.
-    pub load: &'a Load,
+    pub load: &'a Load<'a>,
     /// The sample's noise.
     pub factor: f64,
 }
@@ -39,7 +37,7 @@ impl Stamping<'_> {
         let last = place + 1 == self.load.resident || block + 1 == self.chain.shape.grid_blocks;
         // Blocks end apart although they do the same; the last one placed ends last.
         let jitter = oracle::mix(0, 0, index, block) as f64 / u64::MAX as f64;
-        let drain_ns = if last { 0.0 } else { profile::DRAIN_NS * jitter };
+        let drain_ns = 2.0 * self.load.drain_ns * if last { 0.0 } else { jitter };
         let (begin_ns, approach_ns, work_ns) = match wave {
             0 => (
                 self.first_wave_begin(node, place),
@@ -48,16 +46,16 @@ impl Stamping<'_> {
             ),
             _ => (
                 node.work_end_ns
-                    + profile::TAIL_NS
+                    + self.load.last_ns()
                     + f64::from(wave - 1) * self.load.wave_ns()
-                    + profile::REFILL_NS,
+                    + self.load.profile.placement.refill_ns.value,
                 self.load.approach_ns(),
                 self.load.work_ns(0.0),
             ),
         };
         let arrive_ns = begin_ns + approach_ns;
         let release_ns = arrive_ns.max(node.gate_ns);
-        let end_ns = release_ns + work_ns + profile::TAIL_NS - drain_ns;
+        let end_ns = release_ns + work_ns + self.load.last_ns() - drain_ns;
         BlockStamps {
             begin_ns: self.timer(begin_ns),
             trigger_ns: self.timer(self.trigger(begin_ns, release_ns, work_ns, end_ns)),
@@ -65,7 +63,8 @@ impl Stamping<'_> {
             release_ns: self.timer(release_ns),
             end_ns: self.timer(end_ns),
             sm: self.sm(node, index, place),
-            body_cycles: ((end_ns - release_ns) * self.factor * profile::SM_GHZ).round() as u32,
+            body_cycles: ((end_ns - release_ns) * self.factor * sm_ghz(self.load.profile)).round()
+                as u32,
         }
     }
 
@@ -89,22 +88,27 @@ impl Stamping<'_> {
             Trigger::Segment { at, of } => {
                 end_ns.min(release_ns + work_ns * f64::from(at) / f64::from(of))
             }
-            Trigger::After => end_ns.min(release_ns + work_ns + profile::AFTER_NS),
+            Trigger::After => {
+                end_ns.min(release_ns + work_ns + self.load.profile.block.after_ns.value)
+            }
             Trigger::Implicit | Trigger::Site(_) => f64::NAN,
         }
     }
 
     /// Round robin, away from a primary that leaves SMs empty; packed nodes take SMs in pairs.
     fn sm(&self, node: &Node, index: u32, place: u32) -> u32 {
-        let apart = 2 * self.load.resident <= profile::SM_COUNT;
+        let apart = 2 * self.load.resident <= self.load.profile.device.sm_count;
         let start = if apart { index % 2 * self.load.resident } else { 0 };
         let place = if node.packed { place / 2 } else { place };
-        (start + place) % profile::SM_COUNT
+        (start + place) % self.load.profile.device.sm_count
     }
 
-    /// The global timer advances in steps. NaN stays NaN.
     fn timer(&self, ns: f64) -> f64 {
-        let step_ns = STEP_NS as f64;
-        ((ORIGIN_NS + ns * self.factor) / step_ns).floor() * step_ns
+        timer(ns * self.factor, self.load.profile.instruments.timer_step_ns.value)
     }
+}
+
+/// What a global timer that advances in steps shows `ns` after the chain's begin. NaN stays NaN.
+pub fn timer(ns: f64, step_ns: f64) -> f64 {
+    ((ORIGIN_NS + ns) / step_ns).floor() * step_ns
 }

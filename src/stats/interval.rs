@@ -62,6 +62,11 @@ pub struct MedianEstimate {
 }
 
 impl MedianEstimate {
+    /// Independent values that would say as much about the median; never more than there are.
+    pub fn effective_count(&self) -> f64 {
+        self.count as f64 / self.serial.inflation.max(1.0)
+    }
+
     /// Independent values that would be as much evidence about the median.
     pub fn evidence_count(&self) -> f64 {
         self.count as f64 / self.serial.evidence_inflation

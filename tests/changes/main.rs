@@ -59,17 +59,19 @@ fn finds_what_is_there_and_nothing_else(device: &dyn Device) {
         );
     }
     // Where chains take several courses the allowance is as wide as they spread.
-    let settled = rows.iter().filter(|row| !row.reasons.contains(&"unsettled".to_owned()));
+    // Nor is a row counted whose verdict only the correction for many comparisons withholds.
+    let open = |row: &&&Row| row.reasons.iter().any(|why| why == "unsettled" || why == "holm");
+    let settled = rows.iter().filter(|row| !open(row));
     let (found, all) = settled.fold((0, 0), |(found, all), row| {
         (found + usize::from(row.verdict == Change::Regression), all + 1)
     });
-    assert!(all > 0 && found == all, "{found} of {all} settled rows were found");
+    assert!(all >= 3 && found == all, "{found} of {all} settled rows were found");
 }
 
 #[test]
 fn on_the_simulated_device() {
     for seed in 1..=3 {
-        finds_what_is_there_and_nothing_else(&SimDevice::h200(seed));
+        finds_what_is_there_and_nothing_else(&SimDevice::quick(seed));
     }
 }
 

@@ -11,7 +11,7 @@ use jiff::Timestamp;
 
 use super::device::{self, Without};
 use super::terminal::{self, note};
-use crate::cli::{BackendChoice, CalibrateArgs, FindingsFormat, unread_variables};
+use crate::cli::{BackendChoice, CalibrateArgs, FindingsFormat, SimulatedArgs, unread_variables};
 use crate::device::Device;
 use crate::error::{Error, Result};
 use crate::experiment::calibration::{Effort, calibrate as measure, expected, experiments};
@@ -36,7 +36,7 @@ pub fn calibrate(args: &CalibrateArgs) -> Result<()> {
         BackendChoice::Auto => BackendChoice::Gpu,
         chosen => chosen,
     };
-    let opened = device::open(backend, args.seed, Without::default())?;
+    let opened = device::open(backend, args.seed, Without::default(), &SimulatedArgs::default())?;
     let device = opened.device.as_ref();
     let effort = effort(args, device);
     let expected = expected(&effort, device.facts());

@@ -16,7 +16,9 @@ use crate::device::Device;
 use crate::error::{Error, Result};
 use crate::experiment;
 use crate::measure::{Plan, Progress, Raced, race_group};
+use crate::profile::{BUILT_IN, Model};
 use crate::record::RunDir;
+use crate::sim::predict;
 
 /// Races arms and triggers, leaves a run directory, prints what won.
 ///
@@ -24,7 +26,7 @@ use crate::record::RunDir;
 /// Bad axes, no device, a fault, an interruption (rows so far are kept), or wrong results.
 pub fn tune(args: &TuneArgs) -> Result<()> {
     let without = device::Without { gate: false, conditioning: false, deadline_s: None };
-    let opened = device::open(args.backend, args.seed, without)?;
+    let opened = device::open(args.backend, args.seed, without, &args.simulated)?;
     if let Some(note) = &opened.note {
         terminal::note(format_args!("note: {note}"));
     }
@@ -104,9 +106,11 @@ fn ending(race: &Raced) -> &'static str {
     }
 }
 
-/// What the model predicts; `None` for what it does not cover.
-fn predicted_ns(_device: &dyn Device, _chain: &Chain, _arm: Arm) -> Option<f64> {
-    None
+/// What the model predicts from the built-in profile; `None` for what it does not cover, and for
+/// another kind of device.
+fn predicted_ns(device: &dyn Device, chain: &Chain, arm: Arm) -> Option<f64> {
+    let known = device.facts().name == BUILT_IN.device.product;
+    known.then(|| predict(&BUILT_IN, Model::Events, chain, arm).ok()).flatten()
 }
 
 fn render(findings: &Findings, format: FindingsFormat) -> Result<String> {

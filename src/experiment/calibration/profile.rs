@@ -108,6 +108,10 @@ fn device(profile: &mut Profile, facts: &Facts, found: &Everything) {
     device.product = facts.name.clone();
     device.capability = facts.capability;
     device.sm_count = facts.sm_count;
+    if device.cluster_sms.iter().sum::<u32>() != facts.sm_count {
+        // Which SMs a cluster stays in is not known of this device: one group holds it anywhere.
+        device.cluster_sms = vec![facts.sm_count];
+    }
     device.sm_threads = facts.sm_threads;
     device.sm_blocks = facts.sm_blocks;
     device.sm_registers = facts.sm_registers;

@@ -61,6 +61,7 @@ fn facts() -> Facts {
         timer_skew_ns: Some(3),
         queue_depth: 1022,
         no_gate: None,
+        simulation: None,
     }
 }
 

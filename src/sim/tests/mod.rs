@@ -9,6 +9,7 @@ use super::*;
 use crate::chain::{
     Body, BodyKind, L2, Mode, Preamble, PreambleKind, Shape, Target, Trigger, TriggerBy,
 };
+use crate::profile::BUILT_IN;
 
 const AT_ENTRY: Trigger = Trigger::AtEntry;
 const IMPLICIT: Trigger = Trigger::Implicit;
@@ -41,7 +42,7 @@ fn spin() -> Chain {
 
 /// A multiply-add preamble of 2 µs and body of 4 µs.
 fn fma() -> Chain {
-    let units = |ns: f64| (ns * profile::SM_GHZ / profile::LONE_WARP_CYCLES) as u64;
+    let units = |ns: f64| (ns * sm_ghz(&BUILT_IN) / BUILT_IN.issue.lone_warp_cycles.value) as u64;
     chain((PreambleKind::Alu, units(2000.0)), (BodyKind::Fma, units(4000.0)))
 }
 
@@ -57,20 +58,19 @@ fn sample_ns(device: &SimDevice, chain: &Chain, arm: Arm) -> f64 {
     prepared.sample().unwrap().duration_ns
 }
 
-/// Marginal period between 50 and 200 nodes, as in the measurements, ns.
+fn closed() -> SimDevice {
+    SimDevice::new(BUILT_IN.clone(), Model::Closed, 1)
+}
+
+/// Marginal period of the closed form between 50 and 200 nodes, as in the measurements, ns.
 fn period_ns(chain: &Chain, arm: Arm) -> f64 {
-    period_on(&SimDevice::h200(1), chain, arm)
+    period_on(&closed(), chain, arm)
 }
 
 /// The same on a device that keeps the values of the chain before, which saves executing them.
 fn period_on(device: &SimDevice, chain: &Chain, arm: Arm) -> f64 {
     let [short, long] = [50, 200].map(|n| sample_ns(device, &chain.with_nodes(n), arm));
     (long - short) / 150.0
-}
-
-fn near(what: &str, found_ns: f64, wanted_us: f64) {
-    let off = found_ns / 1e3 / wanted_us - 1.0;
-    assert!(off.abs() < 0.05, "{what}: {found_ns:.0} ns for {wanted_us} us");
 }
 
 /// The chain without a preamble.

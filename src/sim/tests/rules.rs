@@ -23,20 +23,30 @@ fn fixed_work_contends_and_a_deadline_does_not() {
     // Grids that do not meet on an SM do not slow each other.
     let apart = |chain: Chain| Chain { shape: Shape { grid_blocks: 66, ..chain.shape }, ..chain };
     let difference = of(&apart(fma()), AT_ENTRY) - of(&apart(spin()), AT_ENTRY);
-    assert!(difference.abs() < 20.0, "{difference}");
+    let head_ns = BUILT_IN.block.head_ns.value;
+    assert!((difference - head_ns).abs() < 20.0, "{difference}");
 }
 
 #[test]
-fn a_node_placed_while_its_primary_exits_is_packed() {
-    // The trigger whose launch latency ends with the primary, in 64ths of the 4 µs of work.
-    let launch_ns = profile::Hop::graph(132).launch_ns;
-    let late = (64.0 * (4000.0 + profile::TAIL_NS - launch_ns) / 4000.0) as u32;
-    let chain = bare(fma());
-    let period = |k| period_ns(&chain.with_trigger(at(k, 64)), Arm::GraphPdl);
-    let worst = (late - 2..=late + 2).map(period).fold(0.0, f64::max);
-    let full = period_ns(&chain, Arm::Graph);
-    assert!(worst > 1.1 * full, "{worst} {full}");
-    assert!(period(late - 8) < full);
+fn a_late_trigger_makes_blocks_of_1024_threads_slower_than_full_edges() {
+    // Measured: 1.57 × at 7/8 in a graph, 1.47 × at 6/8 in a stream, and early triggers help.
+    let threads = Shape { block_threads: 1024, ..fma().shape };
+    let chain = Chain { shape: threads, ..fma() };
+    let chain = Chain {
+        preamble: Preamble { units: 480, ..chain.preamble },
+        body: Body { units: 768, ..chain.body },
+        ..chain
+    };
+    for (arm, baseline, late) in
+        [(Arm::GraphPdl, Arm::Graph, at(7, 8)), (Arm::StreamPdl, Arm::Stream, at(6, 8))]
+    {
+        let period = |chain: Chain, arm| predict(&BUILT_IN, Model::Events, &chain, arm).unwrap();
+        let full = period(chain, baseline);
+        let harmed = period(chain.with_trigger(late), arm);
+        let early = period(chain.with_trigger(at(0, 8)), arm);
+        assert!(harmed > 1.1 * full, "{arm}: {harmed} {full}");
+        assert!(early < 0.98 * full, "{arm}: {early} {full}");
+    }
 }
 
 #[test]
@@ -67,10 +77,10 @@ fn grids_that_do_not_fit_together_gain_the_launch_alone() {
 
 #[test]
 fn prefetching_gains_what_the_memory_idles_and_no_more() {
-    let device = SimDevice::h200(1);
+    let device = closed();
     let early = at(0, 8);
     let plain = period_on(&device, &hbm(PreambleKind::None, 0).with_trigger(early), Arm::GraphPdl);
-    let idle_ns = plain - 128.0 * 65_536.0 / profile::HBM_BYTES_PER_NS;
+    let idle_ns = plain - 128.0 * 65_536.0 / BUILT_IN.memory.hbm_bytes_per_ns.value;
     for kind in [PreambleKind::PrefetchL2, PreambleKind::PrefetchSmem] {
         for bytes in [1024, 16_384, 32_768, 65_536] {
             let chain = hbm(kind, bytes).with_trigger(early);
@@ -95,7 +105,7 @@ fn streaming_takes_its_share_of_the_bandwidth() {
     };
     let slope = (period_ns(&body(131_072), Arm::Graph) - period_ns(&body(65_536), Arm::Graph))
         / (128.0 * 65_536.0);
-    assert!((slope * profile::HBM_BYTES_PER_NS - 1.0).abs() < 0.02, "{slope}");
+    assert!((slope * BUILT_IN.memory.hbm_bytes_per_ns.value - 1.0).abs() < 0.02, "{slope}");
     let hot =
         Chain { body: Body { kind: BodyKind::L2, ..hbm(PreambleKind::None, 0).body }, ..body(0) };
     let cold = Chain { l2: L2::Rotated, ..hot };
@@ -104,7 +114,7 @@ fn streaming_takes_its_share_of_the_bandwidth() {
 
 #[test]
 fn pipelined_chains_are_all_steady() {
-    let device = SimDevice::h200(1);
+    let device = closed();
     for (arm, overlaps) in [
         (Arm::Graph, false),
         (Arm::GraphPdl, true),
@@ -118,16 +128,16 @@ fn pipelined_chains_are_all_steady() {
         assert!((steady / (50.0 * period) - 1.0).abs() < 0.006, "{arm} {steady} {period}");
         // An isolated programmatic chain shows its first preamble.
         let first = sample_ns(&device, &isolated, arm) - steady;
-        assert!((first > 1500.0) == overlaps, "{arm} {first}");
+        assert!((first > 3300.0) == overlaps, "{arm} {first}");
     }
 }
 
 #[test]
 fn the_sentinel_never_changes() {
-    let device = SimDevice::h200(1);
+    let device = closed();
     for chain in [spin(), empty(1), fma().with_nodes(7)] {
         let sentinel = sample_ns(&device, &chain, Arm::Sentinel);
-        let wanted = profile::EVENT_PAIR_NS + profile::SENTINEL_NS;
+        let wanted = BUILT_IN.instruments.chain_ns.value + fixed::SENTINEL_NS;
         assert!((sentinel / wanted - 1.0).abs() < 0.005, "{sentinel}");
     }
 }

@@ -1,0 +1,225 @@
+//! From a chain and an arm to what the event-driven model runs.
+
+use super::events::{Fetch, Fires, IssueRates, Link, MemoryRates, Piece, Wait, Work};
+use super::fixed::sm_ghz;
+use super::load::{Load, WIDE_THREADS};
+use crate::chain::{
+    Arm, BodyKind, Chain, Dependency, L2, PreambleKind, Submission, Trigger, TriggerBy,
+};
+
+/// Vectors of 16 bytes that a thread of a streaming body loads a step; in large blocks half of it.
+const STEP_VECTORS: u64 = 8;
+/// Steps of a streaming body whose loads are in flight together.
+const STEPS_IN_FLIGHT: u64 = 2;
+const VECTOR_BYTES: u64 = 16;
+
+/// The work of `chain` in `arm`, whose load is `load`.
+pub fn work(chain: &Chain, arm: Arm, load: &Load) -> Work {
+    let (profile, hop) = (load.profile, &load.hop);
+    let place_ns = profile.placement.block_ns.value;
+    // Launches end with the last begin; the dispatcher begins with the first.
+    let spread_ns = hop.spread_ns(load.resident);
+    let code_cost_ns = match arm {
+        Arm::Stream | Arm::Graph | Arm::GraphAa => profile.block.code_cost_ns.value,
+        _ => 0.0,
+    };
+    let link = match (arm, arm.dependency()) {
+        (Arm::Persistent, _) => Link::Stays,
+        (_, Dependency::Full) => Link::Full(hop.full_gap_ns - spread_ns - code_cost_ns),
+        (_, Dependency::LaunchCompletion) => Link::Begun(hop.completion_launch_ns - spread_ns),
+        (_, Dependency::Programmatic) => Link::Programmatic {
+            launch_ns: hop.launch_ns - spread_ns,
+            exit_launch_ns: hop.exit_launch_ns - spread_ns,
+        },
+    };
+    let wait = match (arm, arm.dependency()) {
+        (Arm::Persistent, _) => Wait::Grid(hop.barrier_ns),
+        (Arm::Flags, _) => Wait::Neighbour(hop.flag_ns),
+        (_, Dependency::Full) => Wait::Nothing,
+        _ => Wait::Grid(hop.release_ns),
+    };
+    let streams = load.stream;
+    let latency_ns = streams.map_or(0.0, |stream| stream.latency_ns);
+    Work {
+        sms: profile.device.sm_count,
+        slots: load.blocks_per_sm,
+        grid_blocks: chain.shape.grid_blocks,
+        cluster_blocks: chain.shape.cluster_blocks,
+        cluster_sms: profile.device.cluster_sms.clone(),
+        warps: load.block_warps(chain),
+        run_ahead: match arm.submission() {
+            Submission::Graph => profile.placement.run_ahead_nodes.value as u32,
+            Submission::Stream => profile.placement.stream_run_ahead_nodes.value as u32,
+        },
+        link,
+        wait,
+        fires: fires(chain, arm, load),
+        place_ns,
+        refill_ns: profile.placement.refill_ns.value,
+        entry_ns: hop.entry_ns,
+        entry_trigger_ns: hop.entry_trigger_ns,
+        busy_entry_ns: profile.issue.busy_entry_ns.value,
+        acquire_ns: hop.acquire_ns,
+        preamble: preamble(chain, load),
+        fetch: fetch(chain, load),
+        head_ns: load.head_ns + latency_ns + trigger_code_ns(chain, arm, load),
+        body: body(chain),
+        tail_ns: load.tail_ns,
+        spread_ns: match chain.body.kind {
+            BodyKind::Hbm | BodyKind::L2 => profile.placement.stream_drain_ns.value,
+            _ => profile.placement.drain_ns.value,
+        },
+        spread_ratio: match chain.body.kind.streams() {
+            true => profile.placement.stream_drain_ratio.value,
+            false => 0.0,
+        },
+        straggle_ns: straggle_ns(chain, load),
+        issue: issue(load),
+        memory: memory(chain, load),
+    }
+}
+
+/// How late the last blocks are of a node whose region does not stay in L2 although it is to.
+fn straggle_ns(chain: &Chain, load: &Load) -> f64 {
+    let memory = &load.profile.memory;
+    let bytes = chain.body.units as f64 * f64::from(chain.shape.grid_blocks);
+    let hot = chain.body.kind == BodyKind::L2 && chain.l2 == L2::Hot;
+    match hot && bytes > memory.l2_keeps_bytes.value {
+        true => memory.l2_overflow_ns.value,
+        false => 0.0,
+    }
+}
+
+/// Blocks' turns on the schedulers.
+fn issue(load: &Load) -> IssueRates {
+    let (issue, ghz) = (&load.profile.issue, sm_ghz(load.profile));
+    IssueRates {
+        lone: ghz / issue.lone_warp_cycles.value,
+        scheduler: ghz / issue.busy_warp_cycles.value,
+        elder: issue.elder_ratio.value,
+    }
+}
+
+fn memory(chain: &Chain, load: &Load) -> MemoryRates {
+    let memory = &load.profile.memory;
+    let Some(stream) = load.stream else {
+        return MemoryRates { block: 1.0, sm: 1.0, source: 1.0, beside_alu: 1.0 };
+    };
+    let in_flight = f64::from(chain.shape.block_threads) * memory.thread_in_flight_bytes.value;
+    let narrow = if chain.shape.block_threads > WIDE_THREADS { 0.5 } else { 1.0 };
+    MemoryRates {
+        block: in_flight * narrow / stream.latency_ns,
+        sm: stream.sm_rate,
+        source: stream.memory_rate,
+        beside_alu: memory.beside_alu_ratio.value,
+    }
+}
+
+fn preamble(chain: &Chain, load: &Load) -> Piece {
+    match chain.preamble.kind {
+        PreambleKind::Alu => Piece::Issue(chain.preamble.units as f64),
+        _ => Piece::Fixed(load.preamble_ns),
+    }
+}
+
+/// Bytes of a block's region, and those of them that the preamble fetches.
+fn bytes(chain: &Chain) -> (u64, u64) {
+    let all = chain.body.units / VECTOR_BYTES * VECTOR_BYTES;
+    let fetched = match chain.preamble.kind {
+        PreambleKind::PrefetchL2 | PreambleKind::PrefetchSmem if chain.body.kind.streams() => {
+            chain.preamble.units.min(all)
+        }
+        _ => 0,
+    };
+    (all, fetched)
+}
+
+fn fetch(chain: &Chain, load: &Load) -> Option<Fetch> {
+    let stream = load.stream?;
+    let (_, fetched) = bytes(chain);
+    let fetched = fetched as f64;
+    let blocks = f64::from(load.resident);
+    (fetched > 0.0).then(|| Fetch {
+        bytes: fetched,
+        latency_ns: stream.latency_ns,
+        reading_ns: fetched * blocks / stream.near_rate,
+    })
+}
+
+fn body(chain: &Chain) -> Piece {
+    let units = chain.body.units as f64;
+    match chain.body.kind {
+        BodyKind::Fma => Piece::Issue(units),
+        BodyKind::Spin => Piece::Fixed(units),
+        BodyKind::None | BodyKind::Kernel => Piece::Fixed(0.0),
+        BodyKind::Hbm | BodyKind::L2 => {
+            let (all, fetched) = bytes(chain);
+            Piece::Stream((all - fetched) as f64)
+        }
+    }
+}
+
+/// Where the arm's blocks trigger.
+fn fires(chain: &Chain, arm: Arm, load: &Load) -> Fires {
+    let trigger = match arm {
+        arm if arm.sweeps_trigger() => chain.trigger,
+        arm => arm.fixed_trigger().unwrap_or(Trigger::Implicit),
+    };
+    let hop = &load.hop;
+    // A trigger at the very end launches no sooner than the exit does.
+    let end = Fires::BeforeEnd((hop.launch_ns - hop.exit_launch_ns).max(0.0));
+    match trigger {
+        Trigger::Implicit | Trigger::Site(_) => Fires::Exit,
+        Trigger::AtEntry => Fires::AtEntry,
+        Trigger::Segment { at: 0, .. } => Fires::AfterSync,
+        Trigger::After => end,
+        Trigger::Segment { at, of } if at == of => end,
+        Trigger::Segment { at, of } => {
+            let part = part(chain, load, f64::from(at) / f64::from(of));
+            if part > 0.0 { Fires::Work(part) } else { Fires::AfterSync }
+        }
+    }
+}
+
+/// The part of the body's work that is done at a trigger that stands at `position` of its steps.
+fn part(chain: &Chain, load: &Load, position: f64) -> f64 {
+    if chain.body.kind == BodyKind::Fma {
+        // The node triggers when the slowest of its triggering warps does, and that one has its
+        // scheduler nearly to itself: the others are done.
+        let last = (load.profile.issue.straggler_warps.value / load.block_warps(chain)).min(1.0);
+        return 1.0 - (1.0 - position) * last;
+    }
+    if !chain.body.kind.streams() {
+        return position;
+    }
+    // A step's loads are issued once those of the step before the last have come.
+    let narrow = chain.shape.block_threads > WIDE_THREADS;
+    let vectors = if narrow { STEP_VECTORS / 2 } else { STEP_VECTORS };
+    let step_bytes = u64::from(chain.shape.block_threads) * vectors * VECTOR_BYTES;
+    let (all, fetched) = bytes(chain);
+    let steps = all.div_ceil(step_bytes);
+    let before = (steps as f64 * position).floor() as u64;
+    let come = before.saturating_sub(STEPS_IN_FLIGHT - 1) * step_bytes;
+    (come.min(all).saturating_sub(fetched)) as f64 / (all - fetched).max(1) as f64
+}
+
+/// What the instructions of the arm's trigger cost a node, ns.
+fn trigger_code_ns(chain: &Chain, arm: Arm, load: &Load) -> f64 {
+    let block = &load.profile.block;
+    let barrier_ns = match chain.trigger_by {
+        TriggerBy::Block => block.barrier_trigger_ns.value,
+        TriggerBy::Thread => 0.0,
+    };
+    match (arm.sweeps_trigger(), chain.trigger) {
+        (true, Trigger::Implicit) => 0.0,
+        (true, Trigger::Segment { at, of })
+            if 0 < at && at < of && chain.body.kind == BodyKind::Fma =>
+        {
+            let threads = f64::from(chain.shape.block_threads);
+            block.trigger_ns.value + block.split_thread_ns.value * threads + barrier_ns
+        }
+        (true, _) => block.trigger_ns.value + barrier_ns,
+        (false, _) if arm == Arm::Flags => block.trigger_ns.value + barrier_ns,
+        (false, _) => 0.0,
+    }
+}

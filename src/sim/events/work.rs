@@ -1,0 +1,148 @@
+//! What one chain in one arm asks of the simulated device, in the terms of its events.
+
+/// How the next node comes to be placed.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Link {
+    /// When the node has ended, and this much later, ns.
+    Full(f64),
+    /// When all blocks have triggered or exited, and this much later, ns.
+    Programmatic {
+        /// After a trigger.
+        launch_ns: f64,
+        /// Where the last of them was an exit.
+        exit_launch_ns: f64,
+    },
+    /// When all blocks have begun, and this much later, ns.
+    Begun(f64),
+    /// At once, block by block where the one before ran: a kernel that stays.
+    Stays,
+}
+
+/// What a block waits for before its body.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Wait {
+    /// Nothing: the dependency has seen to it.
+    Nothing,
+    /// The end of all blocks of the node before, and this much longer, ns.
+    Grid(f64),
+    /// The end of the neighbour's block of the node before, and this much longer, ns.
+    Neighbour(f64),
+}
+
+/// Where a block triggers.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Fires {
+    /// When it begins.
+    AtEntry,
+    /// Right after its sync.
+    AfterSync,
+    /// After this part of the body's work.
+    Work(f64),
+    /// This long before its end, ns.
+    BeforeEnd(f64),
+    /// At its exit.
+    Exit,
+}
+
+/// A piece of work.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Piece {
+    /// Takes this long whatever runs beside it, ns.
+    Fixed(f64),
+    /// Multiply-adds a thread, on the schedulers that the SM's blocks share.
+    Issue(f64),
+    /// Bytes of the block, from the memory that all blocks share.
+    Stream(f64),
+}
+
+/// What a preamble fetches of the body's region.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Fetch {
+    /// Bytes of the block.
+    pub bytes: f64,
+    /// Begin of the preamble to the first byte, ns.
+    pub latency_ns: f64,
+    /// Time the body takes to read what was fetched, ns.
+    pub reading_ns: f64,
+}
+
+/// How fast an SM issues, multiply-adds of a warp a ns.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct IssueRates {
+    /// One warp alone on its scheduler.
+    pub lone: f64,
+    /// A scheduler whose warps never let it wait.
+    pub scheduler: f64,
+    /// Turns of a block for one turn of the next younger block on its SM.
+    pub elder: f64,
+}
+
+/// How fast streams are, bytes a ns.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct MemoryRates {
+    /// What one block's loads in flight allow.
+    pub block: f64,
+    /// What one SM takes in.
+    pub sm: f64,
+    /// What the memory gives.
+    pub source: f64,
+    /// Part of its rate that a stream keeps while its SM's schedulers are busy.
+    pub beside_alu: f64,
+}
+
+/// One node's work, and how it is joined to the next. All nodes are alike.
+#[derive(Clone, Debug)]
+pub struct Work {
+    /// SMs.
+    pub sms: u32,
+    /// Blocks of this shape that one SM holds.
+    pub slots: u32,
+    /// Blocks of the grid.
+    pub grid_blocks: u32,
+    /// Blocks of a cluster.
+    pub cluster_blocks: u32,
+    /// SMs of each group that a cluster stays in.
+    pub cluster_sms: Vec<u32>,
+    /// Warps of a block on one scheduler.
+    pub warps: f64,
+    /// Nodes that may be resident beside the oldest.
+    pub run_ahead: u32,
+    /// How the next node comes.
+    pub link: Link,
+    /// What blocks wait for.
+    pub wait: Wait,
+    /// Where they trigger.
+    pub fires: Fires,
+    /// Time between two blocks that are placed, ns.
+    pub place_ns: f64,
+    /// Exit of a block to the next use of its slot, ns.
+    pub refill_ns: f64,
+    /// Begin of a block to its first work, ns.
+    pub entry_ns: f64,
+    /// Begin of a block to the time from which its trigger at entry counts, ns.
+    pub entry_trigger_ns: f64,
+    /// How much later it counts where the SM's schedulers are busy, ns.
+    pub busy_entry_ns: f64,
+    /// What a block of a kernel that stays spends in its barrier at least, ns.
+    pub acquire_ns: f64,
+    /// Work before the sync.
+    pub preamble: Piece,
+    /// What the preamble fetches beside.
+    pub fetch: Option<Fetch>,
+    /// Return of the sync to the first work of the body, ns.
+    pub head_ns: f64,
+    /// Work after the sync.
+    pub body: Piece,
+    /// End of the body's work to the block's end, ns.
+    pub tail_ns: f64,
+    /// Blocks that do the same end up to this much apart, ns.
+    pub spread_ns: f64,
+    /// What that grows by, a part of the body's time.
+    pub spread_ratio: f64,
+    /// How much later than the others the last few blocks end, ns.
+    pub straggle_ns: f64,
+    /// The schedulers.
+    pub issue: IssueRates,
+    /// The memory.
+    pub memory: MemoryRates,
+}
