@@ -291,6 +291,7 @@ impl Recorder {
         outcome: Result<()>,
     ) -> Result<()> {
         self.bar.finish_and_clear();
+        terminal::note(format_args!("took {:.1} s", wall.as_secs_f64()));
         let end = self.end(endings, throttle, wall, health, &outcome);
         // A run that failed because the disk is full cannot say so in a file.
         let written = self.run.write_end(&end);
