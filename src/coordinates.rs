@@ -1,5 +1,7 @@
 //! Where a chain stands on every axis of a sweep other than the trigger: what tells groups apart.
 
+use std::borrow::Cow;
+
 use crate::chain::{Chain, PreambleKind, Target};
 use crate::units::{bytes, plain};
 
@@ -7,7 +9,7 @@ use crate::units::{bytes, plain};
 #[derive(Clone, Debug, PartialEq)]
 pub struct Coordinate {
     /// Name of the axis.
-    pub axis: &'static str,
+    pub axis: Cow<'static, str>,
     /// Its value in this group.
     pub text: String,
     /// Sorts values of one axis; in ns, bytes, or a count.
@@ -21,8 +23,8 @@ pub struct Coordinate {
 /// Where a chain stands on every axis; always the same axes in the same order, but for the body,
 /// whose amount is a length or a number of bytes.
 pub fn coordinates(chain: &Chain) -> Vec<Coordinate> {
-    let of = |axis, text: String, rank: f64, quantity| Coordinate {
-        axis,
+    let of = |axis: &'static str, text: String, rank: f64, quantity| Coordinate {
+        axis: axis.into(),
         text,
         rank,
         quantity,
@@ -69,15 +71,14 @@ pub fn body_text(chain: &Chain) -> String {
     }
 }
 
-/// Sets of chains that differ in one axis alone, of two chains or more: the axis, and the places
-/// of the chains in order of its value.
-pub fn families(chains: &[&Chain]) -> Vec<(&'static str, Vec<usize>)> {
-    let places: Vec<_> = chains.iter().map(|chain| coordinates(chain)).collect();
+/// Sets of places that differ in one axis alone, of two places or more: the axis, and which places,
+/// in order of its value.
+pub fn families(places: &[Vec<Coordinate>]) -> Vec<(String, Vec<usize>)> {
     let count = places.first().map_or(0, Vec::len);
     let mut families = Vec::new();
     for axis in 0..count {
         let mut sets: Vec<(Vec<&Coordinate>, Vec<usize>)> = Vec::new();
-        for (at, place) in places.iter().enumerate() {
+        for (at, place) in places.iter().enumerate().filter(|(_, place)| place.len() == count) {
             let mut others: Vec<_> = place.iter().collect();
             others.remove(axis);
             match sets.iter_mut().find(|(key, _)| *key == others) {
@@ -91,24 +92,26 @@ pub fn families(chains: &[&Chain]) -> Vec<(&'static str, Vec<usize>)> {
                 let ranks = value(a).rank.total_cmp(&value(b).rank);
                 ranks.then_with(|| value(a).text.cmp(&value(b).text))
             });
-            families.push((places[members[0]][axis].axis, members));
+            families.push((places[members[0]][axis].axis.to_string(), members));
         }
     }
     families
 }
 
-/// A short name of each chain: its body, and what else differs among them. What `except` names, an
+/// A short name of each place: the body, and what else differs among them. What `except` names, an
 /// axis that is told elsewhere, is left out.
-pub fn short_names(chains: &[&Chain], except: Option<&str>) -> Vec<String> {
-    let places: Vec<_> = chains.iter().map(|chain| coordinates(chain)).collect();
-    let varies = |axis: usize| places.iter().any(|place| place[axis] != places[0][axis]);
+pub fn short_names(places: &[Vec<Coordinate>], except: Option<&str>) -> Vec<String> {
+    let varies = |axis: usize| places.iter().any(|place| place.get(axis) != places[0].get(axis));
     let name = |place: &Vec<Coordinate>| {
-        let told = |one: &&Coordinate| except != Some(one.axis);
+        let told = |one: &&Coordinate| except != Some(&*one.axis);
         // Kind and amount of the body are always said.
-        let body = place[..2].iter().filter(told).map(|one| one.text.clone());
-        let mut parts = vec![body.collect::<Vec<_>>().join(" ")];
-        let others = (2..place.len()).filter(|&axis| varies(axis)).map(|axis| &place[axis]);
-        parts.extend(others.filter(told).map(|one| match one.axis {
+        let body = |one: &&Coordinate| one.axis.starts_with("body ");
+        let bodies: Vec<_> = place.iter().filter(body).filter(told).collect();
+        let texts: Vec<&str> = bodies.iter().map(|one| one.text.as_str()).collect();
+        let mut parts = vec![texts.join(" ")];
+        parts.retain(|text| !text.is_empty());
+        let others = place.iter().enumerate().filter(|(axis, one)| !body(one) && varies(*axis));
+        parts.extend(others.map(|(_, one)| one).filter(told).map(|one| match &*one.axis {
             "preamble kind" | "preamble length" => format!("preamble {}", one.text),
             "trigger by" => format!("triggered by {}", one.text),
             "L2" => format!("L2 {}", one.text),
@@ -138,29 +141,34 @@ mod tests {
         }
     }
 
+    fn named(chains: &[&Chain], except: Option<&str>) -> Vec<String> {
+        let places: Vec<_> = chains.iter().map(|chain| coordinates(chain)).collect();
+        short_names(&places, except)
+    }
+
     #[test]
     fn a_short_name_says_the_body_and_what_differs() {
         let mut wide = chain();
         wide.shape.grid_blocks = 264;
         let mut pipelined = wide;
         pipelined.mode = Mode::Pipelined;
-        assert_eq!(short_names(&[&chain()], None), ["fma 4 µs"]);
+        assert_eq!(named(&[&chain()], None), ["fma 4 µs"]);
         assert_eq!(
-            short_names(&[&chain(), &wide], None),
+            named(&[&chain(), &wide], None),
             ["fma 4 µs, 132 blocks", "fma 4 µs, 264 blocks"]
         );
         assert_eq!(
-            short_names(&[&wide, &pipelined], None),
+            named(&[&wide, &pipelined], None),
             ["fma 4 µs, isolated", "fma 4 µs, pipelined"]
         );
         let mut bytes = chain();
         bytes.body.target = Target::Bytes(3 << 20);
-        assert_eq!(short_names(&[&chain(), &bytes], None), ["fma 4 µs", "fma 3 MiB"]);
+        assert_eq!(named(&[&chain(), &bytes], None), ["fma 4 µs", "fma 3 MiB"]);
         assert_eq!(
-            short_names(&[&chain(), &wide], Some("body length")),
+            named(&[&chain(), &wide], Some("body length")),
             ["fma, 132 blocks", "fma, 264 blocks"]
         );
-        assert_eq!(short_names(&[], None), [""; 0]);
+        assert_eq!(named(&[], None), [""; 0]);
     }
 
     #[test]
@@ -171,7 +179,9 @@ mod tests {
         short.body.target = Target::Ns(500.0);
         let mut other = short;
         other.nodes = 10;
-        let found = families(&[&long, &chain(), &short, &other]);
-        assert_eq!(found, [("body length", vec![2, 1, 0]), ("nodes", vec![3, 2])]);
+        let places = [&long, &chain(), &short, &other].map(coordinates);
+        let found = families(&places);
+        let expected = [("body length", vec![2, 1, 0]), ("nodes", vec![3, 2])];
+        assert_eq!(found, expected.map(|(axis, at)| (axis.to_owned(), at)));
     }
 }

@@ -1,13 +1,12 @@
 //! From which amount on it stops paying: answers of groups that differ in one quantity alone.
 
-use std::collections::BTreeMap;
-
 use serde::{Deserialize, Serialize};
 
 use super::answer::Answer;
+use super::groups;
 use super::run::Run;
-use crate::chain::{Chain, Mode, Submission, Trigger};
-use crate::coordinates::{coordinates, families, short_names};
+use crate::chain::{Mode, Submission, Trigger};
+use crate::coordinates::{Coordinate, families, short_names};
 use crate::record::Verdict;
 use crate::stats::Interval;
 use crate::units::{signed_us, us};
@@ -84,18 +83,16 @@ pub struct Crossover {
 /// One for each submission and family of at least two groups. Pipelined groups are left out: what
 /// they save is not the hop's alone.
 pub(super) fn crossovers(run: &Run, answers: &[Answer]) -> Vec<Crossover> {
-    let mut chains: BTreeMap<u32, &Chain> = BTreeMap::new();
-    for point in &run.manifest.plan.points {
-        if point.chain.mode == Mode::Isolated {
-            chains.entry(point.group).or_insert(&point.chain);
-        }
-    }
-    let (groups, chains): (Vec<u32>, Vec<&Chain>) = chains.into_iter().unzip();
+    let manifest = run.manifest;
+    let isolated = groups::chains(manifest).into_iter();
+    let isolated = isolated.filter(|(_, chain)| chain.mode == Mode::Isolated);
+    let (groups, places): (Vec<u32>, Vec<Vec<Coordinate>>) =
+        isolated.map(|(group, chain)| (group, groups::place(manifest, chain))).unzip();
     let mut crossovers = Vec::new();
-    for (axis, members) in families(&chains) {
+    for (axis, members) in families(&places) {
         let place = |at: usize| {
-            let found = coordinates(chains[at]).into_iter().find(|one| one.axis == axis);
-            found.expect("every chain of a family stands on its axis")
+            let found = places[at].iter().find(|one| *one.axis == *axis);
+            found.expect("every member of a family stands on its axis")
         };
         if !place(members[0]).quantity {
             continue;
@@ -108,11 +105,11 @@ pub(super) fn crossovers(run: &Run, answers: &[Answer]) -> Vec<Crossover> {
                 let asked = coordinate.rank;
                 let value = if axis == "body length" { answer.body_ns? } else { asked };
                 let unknown = matches!(answer.verdict, Verdict::Wrong | Verdict::Skipped);
-                (!unknown).then(|| step(answer, value, coordinate.text))
+                (!unknown).then(|| step(answer, value, coordinate.text.clone()))
             };
-            let family = short_names(&chains, Some(axis)).swap_remove(members[0]);
+            let family = short_names(&places, Some(&axis)).swap_remove(members[0]);
             let steps = members.iter().filter_map(step).collect();
-            crossovers.extend(crossover(axis, family, submission, steps));
+            crossovers.extend(crossover(&axis, family, submission, steps));
         }
     }
     crossovers
@@ -182,10 +179,12 @@ fn sentence(found: &Crossover) -> String {
         chosen.map(|step| step.text.as_str()).collect()
     };
     let (pays, stops) = (texts(true), texts(false));
-    let mut text = format!(
-        "Along {} ({}, {} to {}), {place}: ",
-        found.axis, found.family, first.text, last.text
-    );
+    let family = match found.family.as_str() {
+        "" => String::new(),
+        family => format!("{family}, "),
+    };
+    let mut text =
+        format!("Along {} ({family}{} to {}), {place}: ", found.axis, first.text, last.text);
     let count = steps.len();
     text += &match found.course {
         Course::Always => format!(

@@ -16,6 +16,7 @@ mod effect;
 #[cfg(test)]
 pub(crate) mod fixture;
 mod floor;
+mod groups;
 mod index;
 mod paste;
 mod plateau;
@@ -36,6 +37,7 @@ pub use command::{exact_command, repeat_command};
 pub use contamination::Contamination;
 pub use crossover::{Course, Crossover, NO_CROSSOVER, Step};
 pub use floor::{Floor, GroupFloor, WINDOW_ROUNDS};
+pub use groups::group_names;
 pub use plateau::{Choice, Plateau};
 pub use proof::{proof_verdict, tolerance_ns};
 pub use reason::reason_words;

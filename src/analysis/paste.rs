@@ -6,9 +6,10 @@ use super::answer::Answer;
 use super::best::name;
 use super::command::repeat_command;
 use super::floor::Floor;
+use super::groups;
 use super::run::Run;
 use crate::chain::{Arm, Chain, Mode, Submission};
-use crate::coordinates::{body_text, short_names};
+use crate::coordinates::body_text;
 use crate::device::Backend;
 use crate::record::{Manifest, SummaryRow, Verdict};
 use crate::units::{format_interval, plain, signed_us, speedup, us};
@@ -19,10 +20,8 @@ const TOLD_GROUPS: usize = 2;
 /// One line, without control characters whatever the device is called.
 pub(super) fn paste(run: &Run, rows: &[SummaryRow], answers: &[Answer], floor: &Floor) -> String {
     let manifest = run.manifest;
-    let mut chains: BTreeMap<u32, &Chain> = BTreeMap::new();
-    for point in &manifest.plan.points {
-        chains.entry(point.group).or_insert(&point.chain);
-    }
+    let mut chains = groups::chains(manifest);
+    let names = groups::group_names(manifest);
     // What pipelined chains seem to save is not the hop's; it is told where there is nothing else.
     let isolated = chains.values().any(|chain| chain.mode == Mode::Isolated);
     chains.retain(|_, chain| !isolated || chain.mode == Mode::Isolated);
@@ -32,16 +31,14 @@ pub(super) fn paste(run: &Run, rows: &[SummaryRow], answers: &[Answer], floor: &
         _ if answers.is_empty() => "no programmatic arm was measured".to_owned(),
         1 => each(&answers),
         2..=TOLD_GROUPS => {
-            let groups: Vec<&Chain> = chains.values().copied().collect();
-            let names = short_names(&groups, None);
-            let told = |(group, name): (&u32, &String)| {
+            let told = |group: &u32| {
                 let of: Vec<&Answer> =
                     answers.iter().copied().filter(|answer| answer.group == *group).collect();
-                format!("{name}: {}", each(&of))
+                format!("{}: {}", names[group], each(&of))
             };
-            chains.keys().zip(&names).map(told).collect::<Vec<_>>().join(". ")
+            chains.keys().map(told).collect::<Vec<_>>().join(". ")
         }
-        _ => over_groups(&chains, &answers, rows),
+        _ => over_groups(&names, &answers, rows),
     };
     let line = format!("{}: {claims} ({})", head(manifest, &chains), provenance(manifest, floor));
     line.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
@@ -61,20 +58,25 @@ fn head(manifest: &Manifest, chains: &BTreeMap<u32, &Chain>) -> String {
         let first = texts.next()?;
         texts.all(|text| text == first).then_some(first)
     };
-    let parts: [&dyn Fn(&Chain) -> String; 5] = [
-        &|chain| format!("{} nodes", chain.nodes),
+    let synthetic: [&dyn Fn(&Chain) -> String; 3] = [
         &|chain| format!("{} × {} threads", chain.shape.grid_blocks, chain.shape.block_threads),
         &|chain| format!("preamble {} {}", chain.preamble.kind, ns_text(chain.preamble.target_ns)),
         &|chain| format!("body {} {}", chain.body.kind, body_text(chain)),
-        &|chain| match chain.mode {
-            Mode::Isolated => String::new(),
-            Mode::Pipelined => "PIPELINED chains, contaminated".to_owned(),
-        },
     ];
-    for part in parts {
-        if let Some(part) = same(part).filter(|part| !part.is_empty()) {
-            text += &format!(", {part}");
+    let mut parts = vec![same(&|chain| format!("{} nodes", chain.nodes))];
+    match &manifest.kernel {
+        Some(own) if own.unsafe_no_sync => {
+            parts.push(Some(format!("{}, UNSAFE: kernels without a sync", own.name)));
         }
+        Some(own) => parts.push(Some(own.name.clone())),
+        None => parts.extend(synthetic.map(|told| same(told))),
+    }
+    parts.push(same(&|chain| match chain.mode {
+        Mode::Isolated => String::new(),
+        Mode::Pipelined => "PIPELINED chains, contaminated".to_owned(),
+    }));
+    for part in parts.into_iter().flatten().filter(|part| !part.is_empty()) {
+        text += &format!(", {part}");
     }
     text
 }
@@ -126,10 +128,7 @@ fn claim(answer: &Answer) -> String {
 }
 
 /// Many groups: in how many it helps, where most, and what the worst trigger costs.
-fn over_groups(chains: &BTreeMap<u32, &Chain>, answers: &[&Answer], rows: &[SummaryRow]) -> String {
-    let groups: Vec<&Chain> = chains.values().copied().collect();
-    let names: BTreeMap<u32, String> =
-        chains.keys().copied().zip(short_names(&groups, None)).collect();
+fn over_groups(names: &BTreeMap<u32, String>, answers: &[&Answer], rows: &[SummaryRow]) -> String {
     let mut parts = Vec::new();
     for arm in [Arm::GraphPdl, Arm::StreamPdl] {
         let of: Vec<&&Answer> = answers.iter().filter(|answer| answer.arm == arm).collect();

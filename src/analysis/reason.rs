@@ -15,6 +15,7 @@ pub fn reason_words(code: &str) -> Option<&'static str> {
         "no-pairs" => "no round has both this arm and its baseline",
         "samples-left-out" => "flagged samples were left out",
         "no-samples" => "no valid sample",
+        "unsafe-no-sync" => "the kernel never syncs: nothing makes it wait for its primary",
         "wrong-values" => "wrong values: no speed is given",
         _ => return None,
     })

@@ -7,7 +7,7 @@ use crate::analysis::repeat_command;
 use crate::cells::Cells;
 use crate::coordinates::body_text;
 use crate::device::{Facts, Health};
-use crate::record::{End, Run};
+use crate::record::{End, KernelVariant, Run};
 use crate::units::{ABSENT, bytes, or_absent, plain, us};
 
 /// The fingerprint of a run.
@@ -156,6 +156,11 @@ fn or_none(text: &str) -> String {
 /// Fixed work: what was asked for, what stamps measured over full dependencies, and how many units
 /// of work that is.
 fn work(run: &Run) -> Cells {
+    if let Some(own) = &run.manifest.kernel {
+        let row = |(name, variant): (String, &KernelVariant)| vec![name, variant.nodes_text()];
+        let named = own.variants.iter().map(|variant| (variant.axes_text(), variant));
+        return Cells::new(&["axes", "blocks × threads"], named.map(row).collect(), &[]);
+    }
     let mut rows: Vec<Vec<String>> = Vec::new();
     let mut told = Vec::new();
     for record in &run.points {

@@ -16,15 +16,11 @@ mod words;
 #[cfg(test)]
 mod tests;
 
-use std::collections::BTreeMap;
-
 use minijinja::value::Value;
 use minijinja::{Environment, UndefinedBehavior, escape_formatter};
 use serde::Serialize;
 
-use crate::analysis::{NO_CROSSOVER, Summary, exact_command};
-use crate::chain::Chain;
-use crate::coordinates::short_names;
+use crate::analysis::{NO_CROSSOVER, Summary, exact_command, group_names};
 use crate::device::Backend;
 use crate::error::{Error, Result};
 use crate::profile::Profile;
@@ -79,6 +75,9 @@ struct Page<'a> {
     script: Value,
     script_sha256: &'static str,
     simulated: bool,
+    /// Whether the kernels are the user's own, and whether they may be trusted.
+    own: bool,
+    unsafe_no_sync: bool,
     device: String,
     started: &'a str,
     ended: device::Ended,
@@ -108,6 +107,8 @@ pub fn render(inputs: &Inputs) -> Result<String> {
         script: Value::from_safe_string(SCRIPT.to_owned()),
         script_sha256: SCRIPT_SHA256,
         simulated: run.manifest.facts.backend == Backend::Sim,
+        own: run.manifest.kernel.is_some(),
+        unsafe_no_sync: run.manifest.kernel.as_ref().is_some_and(|own| own.unsafe_no_sync),
         device: run.manifest.facts.label(),
         started: &run.manifest.started,
         ended: device::ended(run),
@@ -158,13 +159,8 @@ fn unprintable(c: char) -> bool {
 
 /// The groups of the plan with their names.
 fn groups(run: &Run) -> Vec<Group> {
-    let mut chains: BTreeMap<u32, &Chain> = BTreeMap::new();
-    for point in &run.manifest.plan.points {
-        chains.entry(point.group).or_insert(&point.chain);
-    }
-    let (ids, chains): (Vec<u32>, Vec<&Chain>) = chains.into_iter().unzip();
-    let names = short_names(&chains, None).into_iter();
-    ids.into_iter().zip(names).map(|(id, name)| Group { id, name }).collect()
+    let names = group_names(&run.manifest).into_iter();
+    names.map(|(id, name)| Group { id, name }).collect()
 }
 
 /// The name of a group.

@@ -8,7 +8,7 @@ use crate::analysis::summarise;
 use crate::chain::{Arm, Trigger};
 use crate::device::Mismatch;
 use crate::profile::BUILT_IN;
-use crate::record::End;
+use crate::record::{End, KernelRun, KernelVariant};
 
 fn at(at: u32) -> Trigger {
     Trigger::Segment { at, of: 8 }
@@ -200,6 +200,23 @@ fn the_end_and_the_flags_of_a_run_are_told() {
         assert!(found.contains(text), "{text}");
     }
     assert!(!found.contains("did not end by itself"));
+}
+
+#[test]
+fn a_user_s_own_kernels_are_told_from_this_program_s() {
+    let synthetic = page(&run(fixture()));
+    assert!(synthetic.contains("The kernels are synthetic") && !synthetic.contains("UNSAFE"));
+    let mut own = run(fixture());
+    own.manifest.kernel = Some(KernelRun {
+        name: "decode<b>".into(),
+        policy: None,
+        variants: vec![KernelVariant { axes: Default::default(), nodes: Vec::new(), repeat: 51 }],
+        compiler: String::new(),
+        unsafe_no_sync: true,
+    });
+    let found = page(&own);
+    assert!(!found.contains("synthetic") && found.contains("<strong>UNSAFE</strong>"));
+    assert!(found.contains("the stream arm") && found.contains("decode&lt;b&gt;"));
 }
 
 /// Every code that a row of a recorded run carries has words.

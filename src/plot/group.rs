@@ -147,8 +147,8 @@ impl<'a> Group<'a> {
         }
         let measured = self.rows.iter().find_map(|row| us(row.body_ns));
         let measured = measured.map(|b| format!(" (measured {b:.2} µs)")).unwrap_or_default();
-        let shown = |axis: &Coordinate| varied != Some(axis.axis) && axis.telling;
-        let told = coordinates(chain).into_iter().filter(shown).map(|axis| match axis.axis {
+        let shown = |axis: &Coordinate| varied != Some(&*axis.axis) && axis.telling;
+        let told = coordinates(chain).into_iter().filter(shown).map(|axis| match &*axis.axis {
             "body kind" => format!("body {}", axis.text),
             "body length" | "body bytes" => format!("body {}{measured}", axis.text),
             "preamble kind" => format!("preamble {}", axis.text),
@@ -188,8 +188,8 @@ pub(super) fn baseline(submission: Submission) -> Arm {
 
 /// Sets of groups that differ in one axis alone, of two groups or more: the axis and the groups
 /// in order of its value.
-pub(super) fn families<'g, 'a>(groups: &'g [Group<'a>]) -> Vec<(&'static str, Vec<&'g Group<'a>>)> {
-    let chains: Vec<_> = groups.iter().map(|group| group.chain).collect();
-    let families = coordinates::families(&chains).into_iter();
+pub(super) fn families<'g, 'a>(groups: &'g [Group<'a>]) -> Vec<(String, Vec<&'g Group<'a>>)> {
+    let places: Vec<_> = groups.iter().map(|group| coordinates(group.chain)).collect();
+    let families = coordinates::families(&places).into_iter();
     families.map(|(axis, at)| (axis, at.into_iter().map(|i| &groups[i]).collect())).collect()
 }

@@ -87,7 +87,7 @@ pub fn render_all(
     }
     for (axis, family) in group::families(&groups) {
         for arm in [Arm::GraphPdl, Arm::StreamPdl] {
-            charts.extend(heat::chart(axis, &family, arm, ctx));
+            charts.extend(heat::chart(&axis, &family, arm, ctx));
             if axis == "body length" {
                 charts.extend(length::chart(&family, arm, ctx));
             }

@@ -5,6 +5,8 @@ use std::fmt::Write;
 
 use serde::{Deserialize, Serialize};
 
+use crate::chain::Chain;
+
 /// The chain file of a run and what it made.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
@@ -48,6 +50,26 @@ pub struct KernelNode {
     pub shared_bytes: u32,
     /// Blocks of a cluster, x, y, z.
     pub cluster: [u32; 3],
+}
+
+impl KernelRun {
+    /// What a chain of the plan runs; `None` for a chain that is not of this run.
+    pub fn variant(&self, chain: &Chain) -> Option<&KernelVariant> {
+        self.variants.get(chain.body.units as usize)
+    }
+
+    /// The same in words, `UNSAFE` where nothing of it is to be trusted.
+    pub fn work(&self, chain: &Chain) -> Option<String> {
+        let variant = self.variant(chain)?;
+        let axes = variant.axes_text();
+        let axes = if axes.is_empty() { String::new() } else { format!("{axes}; ") };
+        let mark = if self.unsafe_no_sync {
+            "UNSAFE, kernels without a sync behind programmatic edges: no result is to be trusted\n"
+        } else {
+            ""
+        };
+        Some(format!("{mark}{}: {axes}{} (blocks × threads)", self.name, variant.nodes_text()))
+    }
 }
 
 impl KernelVariant {

@@ -160,6 +160,50 @@ fn grids_have_crossovers_and_kinds_have_none() {
 }
 
 #[test]
+fn a_user_s_own_chain_has_crossovers_along_its_own_axes() {
+    use crate::record::{KernelNode, KernelRun, KernelVariant};
+    let flat = || Fixture::new(&triggers(), 40, 100.0, &|_, _| 0.0);
+    let mut run = fixture();
+    append(&mut run, flat(), 1, |record| record.chain.body.units = 1);
+    let node = KernelNode {
+        kernel: "gemv".into(),
+        grid: [8, 1, 1],
+        block: [128, 1, 1],
+        shared_bytes: 0,
+        cluster: [1, 1, 1],
+    };
+    let variant = |batch| KernelVariant {
+        axes: [("HIDDEN".to_owned(), 4096), ("M".to_owned(), batch)].into(),
+        nodes: vec![node.clone()],
+        repeat: 51,
+    };
+    run.manifest.kernel = Some(KernelRun {
+        name: "decode".into(),
+        policy: None,
+        variants: vec![variant(1), variant(64)],
+        compiler: String::new(),
+        unsafe_no_sync: true,
+    });
+    let summary = of(&run);
+    let [crossover] = summary.crossovers.as_slice() else { panic!("{:?}", summary.crossovers) };
+    assert_eq!((crossover.axis.as_str(), crossover.course), ("M", Course::UpTo));
+    assert!(
+        crossover.sentence.starts_with(
+            "Along M (M = 1 to M = 64), in a graph: it pays at M = 1 and no longer at M = 64"
+        ),
+        "{}",
+        crossover.sentence
+    );
+    let names: Vec<String> = group_names(&run.manifest).into_values().collect();
+    assert_eq!(names, ["HIDDEN = 4096, M = 1", "HIDDEN = 4096, M = 64"]);
+    let paste = &summary.paste;
+    assert!(
+        paste.contains(", decode, UNSAFE: kernels without a sync: HIDDEN = 4096, M = 1: graph")
+    );
+    assert!(!paste.contains("body") && !paste.contains("preamble"), "{paste}");
+}
+
+#[test]
 fn pipelining_that_flatters_the_subject_has_an_index_below_one() {
     let mut run = fixture();
     let flattered = Fixture::new(&triggers(), 40, 500.0, &|arm, trigger| match arm {
