@@ -58,6 +58,9 @@ mod cuda {
             let path = found.get(tool).filter(|_| !packing()).map_or("", String::as_str);
             println!("cargo::rustc-env=PDL_{tool}={path}");
         }
+        let nvcc = home.join("bin/nvcc");
+        let nvcc = if packing() { String::new() } else { nvcc.display().to_string() };
+        println!("cargo::rustc-env=PDL_NVCC={nvcc}");
     }
 
     /// The same search as `script/toolkit`: the script is the search.

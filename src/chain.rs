@@ -76,9 +76,91 @@ pub enum Trigger {
     },
     /// After the last store.
     After,
+    /// At marked sites of the user's own kernels (`cuda/pdl_site.cuh`).
+    Site(Sites),
+}
+
+/// Chosen sites of marked kernels, bit n for site n.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Sites {
+    /// Trigger sites; none leaves the trigger to the blocks' exit.
+    pub triggers: u32,
+    /// Sync sites; [`Sites::EVERY`] where none was chosen among them.
+    pub syncs: u32,
+}
+
+impl Sites {
+    /// Every sync site is a sync.
+    pub const EVERY: u32 = u32::MAX;
+
+    /// The bits of `2`, `1+4`, or `implicit` and `none` for no bit.
+    ///
+    /// # Errors
+    /// What was expected.
+    pub fn parse_bits(text: &str) -> std::result::Result<u32, String> {
+        if matches!(text, "implicit" | "none") {
+            return Ok(0);
+        }
+        let bits = text.split('+').map(|site| match site.trim().parse::<u32>() {
+            Ok(site) if site < u32::BITS => Some(1 << site),
+            _ => None,
+        });
+        bits.reduce(|a, b| Some(a? | b?))
+            .flatten()
+            .ok_or_else(|| format!("'{text}' is no site: a number from 0 to 31, or several (1+4)"))
+    }
+
+    /// `1+4`; `None` without a bit.
+    pub fn bits_text(bits: u32) -> Option<String> {
+        let sites = (0..u32::BITS).filter(|site| bits >> site & 1 == 1);
+        let texts: Vec<String> = sites.map(|site| site.to_string()).collect();
+        (!texts.is_empty()).then(|| texts.join("+"))
+    }
+}
+
+impl fmt::Display for Sites {
+    /// `site-2`, `site-1+4`, `site-2.sync-1`, `site-none.sync-1`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let triggers = Sites::bits_text(self.triggers).unwrap_or_else(|| "none".into());
+        let mut text = format!("site-{triggers}");
+        if self.syncs != Sites::EVERY {
+            let syncs = Sites::bits_text(self.syncs).unwrap_or_else(|| "none".into());
+            text += &format!(".sync-{syncs}");
+        }
+        f.pad(&text)
+    }
+}
+
+impl FromStr for Sites {
+    type Err = String;
+
+    fn from_str(text: &str) -> std::result::Result<Self, String> {
+        let (triggers, syncs) = match text.split_once(".sync-") {
+            Some((triggers, syncs)) => (triggers, Sites::parse_bits(syncs)?),
+            None => (text, Sites::EVERY),
+        };
+        let triggers = triggers.strip_prefix("site-").unwrap_or(triggers);
+        Ok(Sites { triggers: Sites::parse_bits(triggers)?, syncs })
+    }
 }
 
 impl Trigger {
+    /// The trigger of marked kernels with these sites: no trigger and every sync is `implicit`.
+    pub fn of_sites(sites: Sites) -> Trigger {
+        match sites {
+            Sites { triggers: 0, syncs: Sites::EVERY } => Trigger::Implicit,
+            _ => Trigger::Site(sites),
+        }
+    }
+
+    /// The sites that a marked kernel is compiled with.
+    pub fn sites(self) -> Sites {
+        match self {
+            Trigger::Site(sites) => sites,
+            _ => Sites { triggers: 0, syncs: Sites::EVERY },
+        }
+    }
+
     /// The twelve positions of the default sweep, in order of time.
     pub fn defaults() -> Vec<Trigger> {
         let segments =
@@ -95,15 +177,24 @@ impl Trigger {
         match self {
             Trigger::Segment { at, of } => Some(f64::from(at) / f64::from(of)),
             Trigger::After => Some(1.0),
-            Trigger::Implicit | Trigger::AtEntry => None,
+            Trigger::Implicit | Trigger::AtEntry | Trigger::Site(_) => None,
         }
     }
 
-    /// Sorts triggers in order of time: at entry, then along the body, after, implicit (exit).
+    /// Sorts triggers in order of time: at entry, then along the body, after, implicit (exit). Sites
+    /// are taken to be numbered in their order; of several the last counts.
     pub fn order(self) -> f64 {
         match self {
             Trigger::AtEntry => -1.0,
             Trigger::Segment { at, of } => f64::from(at) / f64::from(of),
+            Trigger::Site(sites) if sites.triggers == 0 => 2.5,
+            // Between 1 and 2: later sites later, then later syncs.
+            Trigger::Site(sites) => {
+                let bits = f64::from(u32::MAX) + 1.0;
+                let last =
+                    f64::from(sites.triggers.ilog2()) + f64::from(sites.triggers) / bits / 2.0;
+                1.0 + (last + f64::from(sites.syncs) / bits / bits) / f64::from(u32::BITS)
+            }
             Trigger::After => 2.0,
             Trigger::Implicit => 3.0,
         }
@@ -117,6 +208,7 @@ impl fmt::Display for Trigger {
             Trigger::AtEntry => f.pad("at-entry"),
             Trigger::Segment { at, of } => f.pad(&format!("{at}/{of}")),
             Trigger::After => f.pad("after"),
+            Trigger::Site(sites) => sites.fmt(f),
         }
     }
 }
@@ -129,6 +221,7 @@ impl FromStr for Trigger {
             "implicit" => return Ok(Trigger::Implicit),
             "at-entry" => return Ok(Trigger::AtEntry),
             "after" => return Ok(Trigger::After),
+            _ if text.starts_with("site-") => return text.parse().map(Trigger::of_sites),
             _ => {}
         }
         let expected = || {
@@ -233,6 +326,9 @@ pub enum BodyKind {
     Spin,
     /// No work: one thread passes the primary's value on. The hop alone.
     None,
+    /// The user's own kernels (`pdl kernel`).
+    #[value(hide = true)]
+    Kernel,
 }
 
 impl BodyKind {
@@ -458,7 +554,8 @@ pub struct Preamble {
 /// A body: the kind, what was asked for, and the calibrated amount.
 ///
 /// `units` are, per block: fused multiply-adds a thread (FMA), bytes (HBM, L2), or nanoseconds
-/// (spin).
+/// (spin). Of the user's own kernels they are the place, in the manifest's list, of the axis values
+/// that the chain has.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Body {
@@ -533,6 +630,10 @@ impl Chain {
             ));
         }
         self.shape.validate()?;
+        if self.body.kind == BodyKind::Kernel {
+            return Err(Error::usage("use --body-kind kernel", "it stands for your own kernels")
+                .remedy("use pdl kernel FILE"));
+        }
         time("--preamble-us", self.preamble.target_ns)?;
         if let Target::Ns(ns) = self.body.target {
             time("--body-us", ns)?;
@@ -590,6 +691,30 @@ mod tests {
             assert_eq!(trigger.to_string().parse(), Ok(trigger));
         }
         assert_eq!(Trigger::defaults().len(), 12);
+    }
+
+    #[test]
+    fn sites_read_back_as_they_are_written_and_stand_in_order() {
+        let texts = [
+            "site-0",
+            "site-1",
+            "site-0+1",
+            "site-2.sync-1",
+            "site-2",
+            "site-31",
+            "site-1+31",
+            "site-none.sync-2",
+            "implicit",
+        ];
+        let triggers: Vec<Trigger> = texts.iter().map(|text| text.parse().unwrap()).collect();
+        for (trigger, text) in triggers.iter().zip(texts) {
+            assert_eq!(trigger.to_string(), text);
+        }
+        assert!(triggers.is_sorted_by(|a, b| a.order() < b.order()), "{triggers:?}");
+        assert_eq!("site-none".parse(), Ok(Trigger::Implicit));
+        for bad in ["site-", "site-32", "site-x", "site-1+", "site-1.sync-", "site--1"] {
+            assert!(bad.parse::<Trigger>().unwrap_err().contains("no site"), "{bad}");
+        }
     }
 
     #[test]

@@ -218,6 +218,10 @@ pub struct Verification {
     pub mismatches: u64,
     /// Node and block of the first that differs, its value and the oracle's.
     pub first: Option<Mismatch>,
+    /// Of the user's own kernels, whose values are bytes and whose oracle is the stream arm: buffer,
+    /// copy and element of the first that differs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub place: Option<String>,
 }
 
 /// One wrong value.

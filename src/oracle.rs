@@ -101,7 +101,8 @@ pub fn total(chain: &Chain, node: u32, block: u32, prev: u64, buffer_words: u64)
     let body = match chain.body.kind {
         BodyKind::Fma => float_bits_sum(prev as u32, ACCUMULATORS * threads),
         BodyKind::Spin => threads,
-        BodyKind::None => return 0,
+        // The oracle knows nothing of the user's own kernels.
+        BodyKind::None | BodyKind::Kernel => return 0,
         BodyKind::Hbm | BodyKind::L2 => {
             let (first_word, words) = region(chain, node, block, buffer_words);
             region_sum(first_word, words)
@@ -174,7 +175,7 @@ mod tests {
                     }
                 }
                 BodyKind::Hbm | BodyKind::L2 => {}
-                BodyKind::None => return 0,
+                BodyKind::None | BodyKind::Kernel => return 0,
             }
         }
         if chain.body.kind.streams() {

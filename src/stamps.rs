@@ -28,7 +28,9 @@ pub struct BlockStamps {
 pub struct Stamps {
     /// Blocks a node.
     pub grid_blocks: u32,
-    /// `nodes × grid_blocks` entries, node by node.
+    /// Blocks of each node where they differ; empty where every node has `grid_blocks`.
+    pub node_blocks: Vec<u32>,
+    /// Entries of all nodes, node by node.
     pub blocks: Vec<BlockStamps>,
     /// Duration of the stamped chain by events, ns.
     pub duration_ns: f64,
@@ -37,13 +39,22 @@ pub struct Stamps {
 impl Stamps {
     /// Nodes of the chain.
     pub fn nodes(&self) -> u32 {
-        (self.blocks.len() / self.grid_blocks.max(1) as usize) as u32
+        match self.node_blocks.len() {
+            0 => (self.blocks.len() / self.grid_blocks.max(1) as usize) as u32,
+            nodes => nodes as u32,
+        }
     }
 
     /// Stamps of one node's blocks.
     pub fn node(&self, node: u32) -> &[BlockStamps] {
-        let grid = self.grid_blocks as usize;
-        &self.blocks[node as usize * grid..(node as usize + 1) * grid]
+        let (node, grid) = (node as usize, self.grid_blocks as usize);
+        let (from, count) = match self.node_blocks.get(node) {
+            None => (node * grid, grid),
+            Some(&own) => {
+                (self.node_blocks[..node].iter().map(|&n| n as usize).sum(), own as usize)
+            }
+        };
+        &self.blocks[from..from + count]
     }
 
     /// Reduces a chain to what the tables show; medians over hops, in ns. The first hop is left
@@ -202,13 +213,31 @@ mod tests {
             ]
         };
         let blocks: Vec<_> = [0.0, 410.0, 820.0].iter().flat_map(|&t| node(t)).collect();
-        let reduced = Stamps { grid_blocks: 2, blocks, duration_ns: 1230.0 }.reduce();
+        let reduced =
+            Stamps { grid_blocks: 2, blocks, duration_ns: 1230.0, ..Stamps::default() }.reduce();
         assert_eq!(reduced.launch_gap_ns, Some(-300.0));
         assert_eq!(reduced.hop_latency_ns, Some(15.0));
         assert_eq!(reduced.useful_ns, Some(200.0));
         assert_eq!(reduced.parked_ns, Some(115.0));
         assert_eq!(reduced.body_ns, Some(390.0));
         assert_eq!(reduced.sm_blocks_max, Some(1.0));
+    }
+
+    #[test]
+    fn nodes_of_different_grids_have_their_own_blocks() {
+        let at = |begin: f64| block(begin, begin, begin, begin + 1.0, 0);
+        let blocks: Vec<_> = [0.0, 10.0, 11.0, 12.0, 20.0].map(at).to_vec();
+        let node_blocks = vec![1, 3, 1];
+        let stamps = Stamps { grid_blocks: 0, node_blocks, blocks, duration_ns: 30.0 };
+        assert_eq!(stamps.nodes(), 3);
+        let begins =
+            |node: u32| -> Vec<f64> { stamps.node(node).iter().map(|b| b.begin_ns).collect() };
+        assert_eq!(
+            (begins(0), begins(1), begins(2)),
+            (vec![0.0], vec![10.0, 11.0, 12.0], vec![20.0])
+        );
+        // Last end of node 1 is 13.
+        assert_eq!(stamps.reduce().launch_gap_ns, Some(7.0));
     }
 
     #[test]

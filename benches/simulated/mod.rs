@@ -95,6 +95,7 @@ pub fn simulated(rows: usize, seed: u64) -> Result<Run> {
         facts: device.facts().clone(),
         health: device.health(),
         plan: plan.record(),
+        kernel: None,
     };
     let Memory { points, samples } = memory;
     Ok(Run { manifest, points, samples, end: None, notes: Vec::new() })

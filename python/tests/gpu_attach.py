@@ -30,6 +30,10 @@ def add(x, y, out, count, BLOCK: tl.constexpr, SYNC: tl.constexpr):
     tl.store(out + at, a + b, mask=inside)
 
 
+# What graphs read must outlive them: PyTorch would give its memory to the next tensor.
+KEPT = []
+
+
 def adds(nodes, size, syncs):
     """A chain: row i + 1 = row i + y; ``syncs(i)`` says whether node i has its sync."""
     rows = torch.zeros(nodes + 1, size, device="cuda")
@@ -41,6 +45,7 @@ def adds(nodes, size, syncs):
         for i in range(nodes):
             add[grid](rows[i], y, rows[i + 1], size, BLOCK=1024, SYNC=syncs(i))
 
+    KEPT.append(y)
     return rows, capture(launch)
 
 

@@ -136,6 +136,10 @@ pub fn obligation(trigger: Trigger) -> &'static str {
             "at entry: nothing before the sync may read what a kernel in flight writes, nor write \
              what one reads; kernels further back than the primary may still run"
         }
+        Trigger::Site(_) => {
+            "nothing before the sync may read what the primary writes, nor write what it reads; where \
+             the site stands before the kernel's own sync, neither of any kernel further back"
+        }
         Trigger::Segment { .. } | Trigger::After => {
             "nothing before the sync may read what the primary writes, nor write what it reads; \
              the trigger must stay behind the kernel's own sync"
@@ -223,7 +227,7 @@ fn place(trigger: Trigger) -> String {
         Trigger::AtEntry => "at entry".to_owned(),
         Trigger::Implicit => "at block exit (implicit)".to_owned(),
         Trigger::After => "after the last store".to_owned(),
-        Trigger::Segment { .. } => format!("at {trigger}"),
+        Trigger::Segment { .. } | Trigger::Site(_) => format!("at {trigger}"),
     }
 }
 

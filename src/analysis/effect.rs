@@ -1,7 +1,9 @@
 //! Paired differences between two arms in the same rounds.
 
 use super::index::Series;
-use crate::stats::{CONFIDENCE, Interval, MedianEstimate, estimate_median, sign_p_value};
+use crate::stats::{
+    CONFIDENCE, Interval, MedianEstimate, batch_p_value, estimate_median, sign_p_value,
+};
 
 /// What an arm changes against another.
 #[derive(Clone, Copy, Debug)]
@@ -29,9 +31,16 @@ impl Effect {
             saved,
             speedup: ratio.median.exp(),
             speedup_interval: ratio.interval.map(|interval| interval.map(f64::exp)),
-            p_value: sign_p_value(&differences, saved.serial.inflation),
+            p_value: p_value(&differences, &saved),
         })
     }
+}
+
+/// Evidence that something is saved. Where neighbouring rounds are alike beyond chance, a sign test
+/// would have to know how far the likeness reaches; then batches have to agree too.
+fn p_value(differences: &[f64], saved: &MedianEstimate) -> f64 {
+    let signs = sign_p_value(differences, saved.serial.evidence_inflation);
+    if saved.serial.significant { signs.max(batch_p_value(differences)) } else { signs }
 }
 
 /// The median of (reference − arm) ÷ hops, ns, with its interval; `None` when they share no round.

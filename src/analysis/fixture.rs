@@ -39,7 +39,7 @@ pub(crate) fn record(point: &str, arm: Arm, trigger: Option<Trigger>) -> PointRe
         body_ns: Some(4000.0),
         preamble_ns: Some(2000.0),
         proof: Proof::default(),
-        verification: Verification { checked: 132 * u64::from(NODES), mismatches: 0, first: None },
+        verification: Verification { checked: 132 * u64::from(NODES), ..Verification::default() },
         stamps: None,
         skipped: None,
     }
@@ -144,6 +144,7 @@ impl Fixture {
             facts: facts(),
             health: Health::default(),
             plan,
+            kernel: None,
         };
         Fixture { manifest, points, samples }
     }

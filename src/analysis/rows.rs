@@ -5,7 +5,7 @@ use super::floor::Floor;
 use super::proof::{proof_verdict, tolerance_ns};
 use super::run::{Entry, Run};
 use super::verdict::{judge, margin_ns};
-use crate::chain::Arm;
+use crate::chain::{Arm, Dependency};
 use crate::record::{SummaryRow, Verdict};
 use crate::stats::{CONFIDENCE, estimate_median, holm, median};
 
@@ -180,6 +180,11 @@ fn compare(run: &Run, entry: &Entry, draft: &mut Draft) {
     draft.row.code_cost_ns = code_cost_ns(run, entry, baseline);
     let baseline_median = run.series(baseline).and_then(|series| median(&series.durations_ns()));
     let baseline_period = baseline_median.map(|median| median / f64::from(baseline.nodes.max(1)));
+    let kernel = run.manifest.kernel.as_ref();
+    let programmatic = entry.record.arm.dependency() == Dependency::Programmatic;
+    if programmatic && kernel.is_some_and(|kernel| kernel.unsafe_no_sync) {
+        draft.reasons.push("unsafe-no-sync".into());
+    }
     draft.margin_ns = margin_ns(&run.manifest.plan, baseline_period);
     // The baseline against itself is what the floor is made of, and no claim.
     if entry.record.arm != Arm::GraphAa {

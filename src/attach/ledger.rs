@@ -143,6 +143,8 @@ impl Entry {
     }
 
     fn p_value(&self, estimate: Option<&MedianEstimate>) -> f64 {
-        estimate.map_or(1.0, |estimate| sign_p_value(&self.saved_ns, estimate.serial.inflation))
+        estimate.map_or(1.0, |estimate| {
+            sign_p_value(&self.saved_ns, estimate.serial.evidence_inflation)
+        })
     }
 }

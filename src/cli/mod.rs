@@ -16,6 +16,7 @@ mod compare;
 mod conform;
 mod doctor;
 mod inspect;
+mod kernel;
 mod report;
 mod simulated;
 mod sweep;
@@ -29,6 +30,7 @@ pub use compare::{CompareArgs, CompareFormat, FailOn};
 pub use conform::ConformArgs;
 pub use doctor::DoctorArgs;
 pub use inspect::InspectArgs;
+pub use kernel::KernelArgs;
 pub use report::ReportArgs;
 pub use simulated::SimulatedArgs;
 pub use sweep::SweepArgs;
@@ -64,6 +66,8 @@ pub enum Command {
     Timeline(Box<TimelineArgs>),
     /// Sync, trigger and global accesses in the machine code of a file, without a GPU
     Inspect(InspectArgs),
+    /// Sweep of your own kernels: a chain file, or a library with a launch hook
+    Kernel(Box<KernelArgs>),
     /// Is the second run slower than the first? Verdicts with reasons, exit codes for CI
     Compare(Box<CompareArgs>),
     /// Rebuild every table, chart and page of a run from its raw samples, without a GPU
@@ -127,7 +131,10 @@ pub fn unread_variables() -> Vec<String> {
 }
 
 fn parse_trigger(text: &str) -> std::result::Result<Trigger, String> {
-    text.trim().parse()
+    match text.trim().parse()? {
+        Trigger::Site(_) => Err("sites are of your own kernels: use pdl kernel FILE".into()),
+        trigger => Ok(trigger),
+    }
 }
 
 /// A flag without a value comes here as `true`, its variable as what it holds.

@@ -95,3 +95,27 @@ fn open_gpu(without: Without) -> Result<std::result::Result<Box<dyn Device>, Str
 fn open_gpu(_without: Without) -> Result<std::result::Result<Box<dyn Device>, String>> {
     Ok(Err("this program was built without the cuda feature".into()))
 }
+
+/// The GPU itself, for what the simulated device cannot do.
+///
+/// # Errors
+/// Exit code 3 where there is none, or none that works.
+#[cfg(feature = "cuda")]
+pub fn open_own(no_gate: bool, deadline_s: u64) -> Result<crate::gpu::Gpu> {
+    use crate::gpu::{Absence, open};
+    match open()? {
+        Ok(mut gpu) => {
+            if no_gate {
+                gpu.without_gate("--no-gate");
+            }
+            gpu.set_deadline(std::time::Duration::from_secs(deadline_s));
+            Ok(gpu)
+        }
+        Err(Absence::None(reason) | Absence::Old(reason)) => {
+            Err(Error::new(Kind::NoGpu, "run your own kernels", reason).remedy(
+                "use a GPU of compute capability 9.0 or newer; --dry-run compiles, checks and \
+                 shows the plan without one",
+            ))
+        }
+    }
+}

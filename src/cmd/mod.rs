@@ -11,6 +11,7 @@ mod dry_run;
 mod findings;
 mod inspect;
 mod junit;
+mod kernel;
 mod outputs;
 mod report;
 mod supervise;
@@ -43,6 +44,7 @@ pub fn run(cli: Cli) -> Result<()> {
         Command::Conform(args) => conform::conform(&args),
         Command::Timeline(args) => timeline::timeline(&args),
         Command::Inspect(args) => inspect::inspect(&args),
+        Command::Kernel(args) => kernel::kernel(&args),
         Command::Compare(args) => compare::compare(&args),
         Command::Report(args) => report::report(&args),
     }

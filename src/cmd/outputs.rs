@@ -8,12 +8,13 @@ use crate::analysis::{Summary, summarise};
 use crate::cli::Format;
 use crate::device::Backend;
 use crate::error::{Error, Kind, Result};
+use crate::kernel::Policy;
 use crate::page;
 use crate::plot::{self, Chosen, Context};
 use crate::profile::Profile;
 use crate::record::{
-    CALIBRATION, CHECK, CONFORM, Manifest, Run, Standing, Verdict, read_attached, read_calibration,
-    read_run, standing, write_derived, write_summary,
+    CALIBRATION, CHECK, CONFORM, KernelRun, KernelVariant, Manifest, Run, Standing, Verdict,
+    read_attached, read_calibration, read_run, standing, write_derived, write_summary,
 };
 
 /// Files to attach to a run: their names in it, and their bytes, which were found to be what they
@@ -76,6 +77,11 @@ fn derive(path: &Path) -> Result<Derived> {
 fn write(path: &Path, derived: &Derived, standing: &Standing) -> Result<()> {
     let Derived { summary, run, profile } = derived;
     write_derived(path, "summary.csv", &standing.write(&summary.rows))?;
+    if let Some(policy) = Policy::of(&run.manifest, summary) {
+        let json = serde_json::to_vec_pretty(&policy)
+            .map_err(|error| Error::failed("write the policy as JSON", error))?;
+        write_derived(path, "policy.json", &json)?;
+    }
     let charts = plot::render_all(&summary.rows, &run.samples, &context(&run.manifest, summary));
     for (name, svg) in &charts {
         write_derived(path, &format!("charts/{name}"), svg.as_bytes())?;
@@ -113,17 +119,33 @@ fn context(manifest: &Manifest, summary: &Summary) -> Context {
         let trigger = Some(plateau.recommended.trigger);
         Some(Chosen { group: answer.group, arm: answer.arm, trigger })
     });
+    let unsafe_no_sync = manifest.kernel.as_ref().is_some_and(|kernel| kernel.unsafe_no_sync);
     Context {
         caption: format!(
-            "{}, driver {driver}, pdl {} revision {revision}",
+            "{}{}, driver {driver}, pdl {} revision {revision}",
+            if unsafe_no_sync { "UNSAFE, kernels without a sync: " } else { "" },
             facts.label(),
             manifest.version
         ),
         simulated: facts.backend == Backend::Sim,
         points: manifest.plan.points.clone(),
+        own: own_groups(manifest),
         floors_us,
         chosen: chosen.collect(),
     }
+}
+
+/// What the groups of the user's own kernels run.
+fn own_groups(manifest: &Manifest) -> BTreeMap<u32, String> {
+    let kernel = manifest.kernel.iter();
+    let variants =
+        kernel.flat_map(|kernel| (0..).zip(kernel.variants.iter()).map(move |v| (kernel, v)));
+    let text = |(kernel, (at, variant)): (&KernelRun, (u32, &KernelVariant))| {
+        let axes = variant.axes_text();
+        let axes = if axes.is_empty() { String::new() } else { format!(", {axes}") };
+        (at, format!("{}{axes}", kernel.name))
+    };
+    variants.map(text).collect()
 }
 
 /// The summary in the format that was asked for.
@@ -132,8 +154,8 @@ fn context(manifest: &Manifest, summary: &Summary) -> Context {
 /// A summary that is no JSON: none.
 pub fn render(summary: &Summary, run: &Run, format: Format) -> Result<String> {
     Ok(match format {
-        Format::Table => table::summary(summary, run),
-        Format::Markdown => table::markdown(summary, run),
+        Format::Table => table::summary(summary, run) + &policy_text(summary, run),
+        Format::Markdown => table::markdown(summary, run) + &policy_text(summary, run),
         Format::Csv => String::from_utf8_lossy(&write_summary(&summary.rows)).into_owned(),
         Format::Json => {
             let document = serde_json::json!({ "manifest": run.manifest, "summary": summary });
@@ -143,6 +165,12 @@ pub fn render(summary: &Summary, run: &Run, format: Format) -> Result<String> {
         }
         Format::Junit => super::junit::render(summary, run)?,
     })
+}
+
+/// The policy of a run of the user's own kernels; nothing for another run.
+fn policy_text(summary: &Summary, run: &Run) -> String {
+    Policy::of(&run.manifest, summary)
+        .map_or_else(String::new, |policy| format!("\n{}", policy.text()))
 }
 
 /// A wrong result anywhere is exit code 4; a run in which every row was skipped is 1.

@@ -10,7 +10,7 @@ use jiff::Timestamp;
 
 use super::{device, dry_run, outputs, terminal};
 use crate::analysis::Summary;
-use crate::cli::{BackendChoice, SweepArgs, unread_variables};
+use crate::cli::{BackendChoice, Format, SweepArgs, unread_variables};
 use crate::device::{Backend, Device, Health};
 use crate::error::{Error, Kind, Result};
 use crate::experiment;
@@ -60,8 +60,8 @@ pub fn sweep(args: &SweepArgs) -> Result<Finished> {
         run.write_calibration(text)?;
     }
     run.write_manifest(&manifest("sweep", device, &plan))?;
-    let progress = plan.groups().iter().map(|_| Progress::Untouched).collect();
-    measure(args, device, &plan, Recorder::new(run, progress))
+    let recorder = Recorder::new(run, untouched(&plan));
+    measure(args.format, device, &plan, recorder)
 }
 
 /// The text of a device profile that can be read.
@@ -91,6 +91,11 @@ fn resume(args: &SweepArgs, path: &Path) -> Result<Finished> {
         terminal::note(format_args!("note: {note}"));
     }
     let manifest = &found.manifest;
+    if manifest.kernel.is_some() {
+        let cause = "it is of your own kernels, which may have changed since";
+        return Err(Error::usage(format!("resume {}", path.display()), cause)
+            .remedy("run pdl kernel again: it takes seconds"));
+    }
     let backend = match manifest.facts.backend {
         Backend::Gpu => BackendChoice::Gpu,
         Backend::Sim => BackendChoice::Sim,
@@ -119,7 +124,7 @@ fn resume(args: &SweepArgs, path: &Path) -> Result<Finished> {
         other => other,
     });
     let recorder = Recorder::new(run, progress.collect());
-    measure(args, device, &plan, recorder)
+    measure(args.format, device, &plan, recorder)
 }
 
 /// Samples of two builds, or with and without the gate, do not mix in one arm.
@@ -139,8 +144,14 @@ fn same_program(path: &Path, manifest: &Manifest, device: &dyn Device) -> Result
     .remedy("start a new run, or resume with the build and flags that began it"))
 }
 
-fn measure(
-    args: &SweepArgs,
+/// Nothing is measured yet.
+pub(super) fn untouched(plan: &Plan) -> Vec<Progress> {
+    plan.groups().iter().map(|_| Progress::Untouched).collect()
+}
+
+/// Measures what is left, and prints the summary of the run.
+pub(super) fn measure(
+    format: Format,
     device: &dyn Device,
     plan: &Plan,
     recorder: Recorder,
@@ -157,12 +168,13 @@ fn measure(
         });
     }
     let (rebuilt, run) = summary?;
-    terminal::print(&outputs::render(&rebuilt, &run, args.format)?)?;
+    terminal::print(&outputs::render(&rebuilt, &run, format)?)?;
     terminal::note(path.display());
     outputs::demand_right_results(&rebuilt)?;
     Ok(Finished { path: Some(path), measured: Some((rebuilt, run)) })
 }
 
+/// The manifest of a run that begins now.
 pub(super) fn manifest(what: &str, device: &dyn Device, plan: &Plan) -> Manifest {
     let environment = std::env::vars_os()
         .map(|(name, value)| (text(name), text(value)))
@@ -180,6 +192,7 @@ pub(super) fn manifest(what: &str, device: &dyn Device, plan: &Plan) -> Manifest
         facts: device.facts().clone(),
         health: device.health(),
         plan: plan.record(),
+        kernel: None,
     }
 }
 

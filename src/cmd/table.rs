@@ -56,7 +56,8 @@ fn render(summary: &Summary, run: &Run, markdown: bool) -> String {
     let latest = run.latest();
     for (group, points) in &groups {
         let Some(rows) = rows_of.get(group) else { continue };
-        let _ = writeln!(text, "{title}{}\n{}\n", head(run, &points[0].chain), work(rows, points));
+        let work = own_work(run, &points[0].chain).unwrap_or_else(|| work(rows, points));
+        let _ = writeln!(text, "{title}{}\n{work}\n", head(run, &points[0].chain));
         let _ = writeln!(text, "{}", floor(summary, *group, rows));
         for bounds in summary.bounds.iter().filter(|bounds| bounds.group == *group) {
             let _ = writeln!(text, "{}", bounds.sentence());
@@ -121,6 +122,20 @@ fn head(run: &Run, chain: &Chain) -> String {
         chain.mode,
         chain.l2
     )
+}
+
+/// The user's own kernels and their launches; `None` for this program's.
+fn own_work(run: &Run, chain: &Chain) -> Option<String> {
+    let kernel = run.manifest.kernel.as_ref()?;
+    let variant = kernel.variants.get(chain.body.units as usize)?;
+    let axes = variant.axes_text();
+    let axes = if axes.is_empty() { String::new() } else { format!("{axes}; ") };
+    let mark = if kernel.unsafe_no_sync {
+        "UNSAFE, kernels without a sync behind programmatic edges: no result is to be trusted\n"
+    } else {
+        ""
+    };
+    Some(format!("{mark}{}: {axes}{} (blocks × threads)", kernel.name, variant.nodes_text()))
 }
 
 /// What every node of the group does, asked for and measured.

@@ -28,6 +28,11 @@ pub fn line(text: impl Display) -> Result<()> {
     print(&format!("{text}\n"))
 }
 
+/// Shows what another program said, as it is.
+pub fn raw(text: &str) {
+    let _ = stderr().write_all(text.as_bytes());
+}
+
 /// Says something beside the result, on the standard error; where that is gone, nobody would read
 /// a complaint about it either.
 pub fn note(text: impl Display) {

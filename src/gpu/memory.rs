@@ -194,7 +194,7 @@ impl Workspace {
             .map_err(|error| Error::failed("read the chain's values", error))?;
         let found = &all[self.grid as usize..];
         let mut verification =
-            Verification { checked: found.len() as u64, mismatches: 0, first: None };
+            Verification { checked: found.len() as u64, ..Verification::default() };
         for (index, (&found, &expected)) in found.iter().zip(&self.expected_host).enumerate() {
             if found == expected {
                 continue;

@@ -10,6 +10,7 @@ pub mod conform;
 mod driver;
 mod gate;
 mod graph;
+mod hook;
 mod host_cost;
 mod instruments;
 mod loaded;
@@ -24,7 +25,10 @@ mod skew;
 mod smallest;
 mod stamped;
 mod timed;
+mod user_chain;
 pub mod user_graph;
 
 pub use driver::{Absence, Gpu, open, open_at};
+pub use hook::{Hook, StreamForm};
 pub use host_cost::{HostCost, HostLoop};
+pub use user_chain::{EdgeRace, UserChains};

@@ -36,14 +36,15 @@ pub fn kernel(chain: &Chain, arm: Arm, stamped: bool) -> Kernel {
         }
         BodyKind::Hbm | BodyKind::L2 => sys::PDL_BODY_STREAM,
         BodyKind::Spin => sys::PDL_BODY_SPIN,
-        BodyKind::None => sys::PDL_BODY_NONE,
+        BodyKind::None | BodyKind::Kernel => sys::PDL_BODY_NONE,
     };
     Kernel { family, trigger, body, stamped: stamped.into() }
 }
 
 fn trigger(trigger: Trigger) -> u32 {
     match trigger {
-        Trigger::Implicit => sys::PDL_TRIGGER_IMPLICIT,
+        // Sites are of the user's own kernels, which are launched elsewhere.
+        Trigger::Implicit | Trigger::Site(_) => sys::PDL_TRIGGER_IMPLICIT,
         Trigger::AtEntry => sys::PDL_TRIGGER_AT_ENTRY,
         Trigger::Segment { at: 0, .. } => sys::PDL_TRIGGER_AFTER_SYNC,
         Trigger::Segment { at, of } if at == of => sys::PDL_TRIGGER_BEFORE_STORE,
@@ -91,7 +92,7 @@ fn steps(chain: &Chain) -> (u64, u64) {
             (units / VECTOR_BYTES).div_ceil(u64::from(chain.shape.block_threads) * vectors)
         }
         BodyKind::Spin => units,
-        BodyKind::None => 0,
+        BodyKind::None | BodyKind::Kernel => 0,
     };
     let before = match chain.trigger {
         Trigger::Segment { at, of } => steps * u64::from(at) / u64::from(of),

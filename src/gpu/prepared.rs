@@ -10,7 +10,7 @@ use super::memory::{StreamBuffer, Workspace, raw};
 use super::shim::{self, Kernel};
 use super::stamped::Stamped;
 use super::{graph, nodes};
-use crate::chain::{Arm, Chain, Dependency, L2, Mode, Submission};
+use crate::chain::{Arm, BodyKind, Chain, Dependency, L2, Mode, Submission};
 use crate::device::{Clocks, Device, Flag, Prepared, Proof, Reading, Sample, Verification};
 use crate::error::{Error, Result};
 use crate::interrupt;
@@ -38,6 +38,9 @@ pub struct GpuChain<'a> {
 impl<'a> GpuChain<'a> {
     pub(super) fn new(gpu: &'a Gpu, chain: &Chain, arm: Arm) -> Result<GpuChain<'a>> {
         let kernel = nodes::kernel(chain, arm, false);
+        if chain.body.kind == BodyKind::Kernel {
+            return Err(Error::failed("prepare the chain", "it is of the user's own kernels"));
+        }
         fits_device(gpu, chain)?;
         let info = load(gpu, chain, arm, &kernel)?;
         let buffer = gpu.buffer(chain)?;

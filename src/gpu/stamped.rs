@@ -88,7 +88,7 @@ impl Stamped {
             .collect();
         let origin = stored.iter().map(|stamp| stamp.begin_ns).min().unwrap_or(0);
         let blocks = stored.iter().map(|stamp| moments(stamp, origin)).collect();
-        Stamps { grid_blocks: self.grid_blocks, blocks, duration_ns }
+        Stamps { grid_blocks: self.grid_blocks, blocks, duration_ns, ..Stamps::default() }
     }
 }
 

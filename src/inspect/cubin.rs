@@ -18,41 +18,48 @@ const SHARED: &str = ".nv.shared.";
 const SIZED: u8 = 4;
 const REGISTERS: u8 = 0x2f;
 const STACK: u8 = 0x12;
+/// A record of `.nv.info.KERNEL` for each parameter: index, ordinal and offset (16 bits each), and a
+/// word with the size in its upper 14 bits.
+const PARAMETER: u8 = 0x17;
+const INFO: &str = ".nv.info.";
 
 /// A cubin.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Cubin {
+pub(crate) struct Cubin {
     /// 90 for sm_90 and sm_90a.
-    pub(super) arch: u32,
+    pub(crate) arch: u32,
     /// Whether it is to be linked with others, whose functions its kernels may call.
     pub(super) relocatable: bool,
     /// Sections with code.
-    pub(super) functions: Vec<Function>,
+    pub(crate) functions: Vec<Function>,
 }
 
 /// One code section.
 #[derive(Clone, Debug)]
-pub(super) struct Function {
+pub(crate) struct Function {
     /// Mangled name.
-    pub(super) name: String,
+    pub(crate) name: String,
     /// Whether it can be launched.
-    pub(super) kernel: bool,
+    pub(crate) kernel: bool,
     /// Index of its symbol: how the disassembler is asked for it alone.
     pub(super) symbol: usize,
     /// Bytes of code.
     pub(super) code_bytes: u64,
     /// Offsets of syncs and triggers.
-    pub(super) positions: Positions,
+    pub(crate) positions: Positions,
     /// Registers a thread.
     pub(super) registers: Option<u32>,
     /// Static shared memory a block, bytes.
     pub(super) shared_bytes: u32,
     /// Local memory a thread, bytes; `None` when the compiler could not bound it.
     pub(super) local_bytes: Option<u32>,
+    /// Offset and size of each parameter of a kernel, bytes, in order; empty where the cubin does
+    /// not say.
+    pub(crate) parameters: Vec<(u32, u32)>,
 }
 
 /// Reads a cubin; the error says what is wrong with it.
-pub(super) fn read(bytes: &[u8]) -> Result<Cubin, String> {
+pub(crate) fn read(bytes: &[u8]) -> Result<Cubin, String> {
     parse(bytes).map_err(|error| match error {
         Malformed::Elf(error) => format!("it is damaged or truncated: {error}"),
         Malformed::NoCubin => "it is an ELF but no cubin".into(),
@@ -99,11 +106,14 @@ fn parse(bytes: &[u8]) -> Result<Cubin, Malformed> {
         functions: Vec::new(),
     };
     let mut shared: HashMap<&[u8], u32> = HashMap::new();
+    let mut parameters: HashMap<&[u8], Vec<(u32, u32)>> = HashMap::new();
     let mut attributes = Attributes::default();
     for section in sections.iter() {
         let name = sections.section_name(endian, section)?;
         if name == b".nv.info" {
             attributes.read(section.data(endian, bytes)?);
+        } else if let Some(kernel) = name.strip_prefix(INFO.as_bytes()) {
+            parameters.insert(kernel, read_parameters(section.data(endian, bytes)?));
         } else if let Some(kernel) = name.strip_prefix(SHARED.as_bytes()) {
             shared.insert(kernel, section.sh_size.get(endian).try_into().unwrap_or(u32::MAX));
         } else if let Some(kernel) = name.strip_prefix(CODE.as_bytes()) {
@@ -121,6 +131,7 @@ fn parse(bytes: &[u8]) -> Result<Cubin, Malformed> {
                 registers: None,
                 shared_bytes: 0,
                 local_bytes: None,
+                parameters: Vec::new(),
             });
         }
     }
@@ -130,6 +141,7 @@ fn parse(bytes: &[u8]) -> Result<Cubin, Malformed> {
         function.shared_bytes = shared.get(function.name.as_bytes()).copied().unwrap_or(0);
         let stack = attributes.stack_bytes.get(&index).copied();
         function.local_bytes = stack.filter(|&bytes| bytes != u32::MAX);
+        function.parameters = parameters.remove(function.name.as_bytes()).unwrap_or_default();
     }
     Ok(cubin)
 }
@@ -142,24 +154,44 @@ struct Attributes {
 }
 
 impl Attributes {
-    /// Records of format, attribute and a 16-bit value, which for the sized format is the length
-    /// of what follows.
-    fn read(&mut self, mut bytes: &[u8]) {
-        let word = |bytes: &[u8], at: usize| {
-            bytes.get(at..at + 4).map(|b| u32::from_le_bytes([b[0], b[1], b[2], b[3]]))
-        };
-        while let [format, attribute, low, high, rest @ ..] = bytes {
-            let length =
-                if *format == SIZED { usize::from(*low) | usize::from(*high) << 8 } else { 0 };
-            let Some(payload) = rest.get(..length) else { return };
+    fn read(&mut self, bytes: &[u8]) {
+        for_each_record(bytes, |attribute, payload| {
             if let (Some(symbol), Some(value)) = (word(payload, 0), word(payload, 4)) {
-                match *attribute {
+                match attribute {
                     REGISTERS => drop(self.registers.insert(symbol, value)),
                     STACK => drop(self.stack_bytes.insert(symbol, value)),
                     _ => {}
                 }
             }
-            bytes = &rest[length..];
-        }
+        });
     }
+}
+
+/// Offsets and sizes, in the order of the parameters.
+fn read_parameters(bytes: &[u8]) -> Vec<(u32, u32)> {
+    let mut found = Vec::new();
+    for_each_record(bytes, |attribute, payload| {
+        if let (PARAMETER, Some(place), Some(size)) =
+            (attribute, word(payload, 4), word(payload, 8))
+        {
+            found.push((place & 0xffff, place >> 16, size >> 18));
+        }
+    });
+    found.sort_unstable();
+    found.into_iter().map(|(_, offset, size)| (offset, size)).collect()
+}
+
+/// Attributes and payloads. A record is format, attribute and a 16-bit value, which for the sized
+/// format is the length of what follows.
+fn for_each_record(mut bytes: &[u8], mut visit: impl FnMut(u8, &[u8])) {
+    while let [format, attribute, low, high, rest @ ..] = bytes {
+        let length = if *format == SIZED { usize::from(*low) | usize::from(*high) << 8 } else { 0 };
+        let Some(payload) = rest.get(..length) else { return };
+        visit(*attribute, payload);
+        bytes = &rest[length..];
+    }
+}
+
+fn word(bytes: &[u8], at: usize) -> Option<u32> {
+    bytes.get(at..at + 4).map(|b| u32::from_le_bytes([b[0], b[1], b[2], b[3]]))
 }

@@ -6,13 +6,13 @@
 //! another warp's sync has none of its own, and shows as such.
 
 mod access;
-mod cubin;
+pub(crate) mod cubin;
 mod finding;
 mod flow;
 mod input;
 mod jobs;
 mod name;
-mod pool;
+pub(crate) mod pool;
 mod ptx;
 mod report;
 mod sass;

@@ -11,7 +11,7 @@ use crate::interrupt;
 ///
 /// # Errors
 /// The first error met; items not yet begun are left out then. An interruption is one.
-pub(super) fn each<T: Sync, R: Send>(
+pub(crate) fn each<T: Sync, R: Send>(
     workers: usize,
     items: &[T],
     work: impl Fn(&T) -> Result<R> + Sync,
@@ -25,7 +25,7 @@ pub(super) fn each<T: Sync, R: Send>(
         loop {
             let index = next.fetch_add(1, Ordering::Relaxed);
             let Some(item) = items.get(index) else { return };
-            let result = interrupt::check("inspect the rest").and_then(|()| work(item));
+            let result = interrupt::check("do the rest").and_then(|()| work(item));
             let failed = result.is_err();
             results.lock().expect("no worker panics holding it")[index] = Some(result);
             if failed {

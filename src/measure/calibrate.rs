@@ -36,6 +36,10 @@ pub struct Calibrated {
 /// # Errors
 /// Those of preparing and running the chain.
 pub fn calibrate(device: &dyn Device, chain: &Chain) -> Result<Calibrated> {
+    if chain.body.kind == BodyKind::Kernel {
+        // The user's own work is as it is.
+        return Ok(Calibrated { chain: *chain, body_ns: None, preamble_ns: None });
+    }
     amounts(device, chain, &body_search(chain), None)
 }
 
@@ -143,7 +147,7 @@ fn body_search(chain: &Chain) -> Search {
     let grain = match chain.body.kind {
         BodyKind::Fma => 32,
         BodyKind::Hbm | BodyKind::L2 => 16,
-        BodyKind::Spin | BodyKind::None => 1,
+        BodyKind::Spin | BodyKind::None | BodyKind::Kernel => 1,
     };
     match (chain.body.kind, chain.body.target) {
         (_, Target::Bytes(bytes)) => Search::fixed(bytes as f64 / blocks, grain),

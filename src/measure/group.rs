@@ -11,37 +11,13 @@ use super::Sink;
 use super::calibrate::{Calibrated, calibrate, measure_work};
 use super::plan::{LONG_FACTOR, Plan};
 use super::resume::Begun;
+use super::stopping::{Ending, Stopping};
 use crate::chain::{Arm, MAX_NODES, Mode};
 use crate::device::{Device, Flag, Health, Prepared, Proof, Verification, range};
 use crate::error::{Error, Kind, Result};
 use crate::interrupt;
 use crate::record::{PlanPoint, PointRecord, SampleRow};
 use crate::stats;
-
-/// How the measurement of a group ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Ending {
-    /// Every effect's interval is narrower than the margin.
-    Precision,
-    /// The most rounds were taken.
-    Rounds,
-    /// The budget was used up.
-    Budget,
-    /// Nothing in it could be run.
-    Skipped,
-}
-
-impl Ending {
-    /// The name used in end.json.
-    pub fn name(self) -> &'static str {
-        match self {
-            Ending::Precision => "precision",
-            Ending::Rounds => "rounds",
-            Ending::Budget => "budget",
-            Ending::Skipped => "skipped",
-        }
-    }
-}
 
 /// One arm of one point, ready at the point's length and, isolated, at the long one.
 pub(super) struct Entry<'d> {
@@ -314,6 +290,12 @@ impl Rounds<'_> {
         for _ in 0..first_round {
             order.shuffle(&mut rng);
         }
+        let mut unready = 0;
+        if first_round > 0
+            && let Some(ending) = self.ending(entries, first_round, &mut unready)
+        {
+            return Ok(ending); // It was killed between its last round and its end.
+        }
         for round in first_round..stopping.rounds_max {
             order.shuffle(&mut rng);
             let spent = self.device.now() - self.began;
@@ -323,22 +305,30 @@ impl Rounds<'_> {
                 self.round(entries, &order, long_rounds, true)?;
                 long_rounds += 1;
             }
-            let spent = self.device.now() - self.began;
-            if round + 1 < stopping.rounds_min {
-                // A budget that ends before the fewest rounds still gives what it can.
-                if spent > stopping.group_budget * 2 {
-                    return Ok(Ending::Budget);
-                }
-                continue;
-            }
-            if precise(entries, self.plan) {
-                return Ok(Ending::Precision);
-            }
-            if spent > stopping.group_budget {
-                return Ok(Ending::Budget);
+            if let Some(ending) = self.ending(entries, round + 1, &mut unready) {
+                return Ok(ending);
             }
         }
         Ok(Ending::Rounds)
+    }
+
+    /// Whether the group ends after `rounds` rounds. `unready` is the entry that was not precise
+    /// at the last look: looked at first, it spares the look at all others.
+    fn ending(&self, entries: &[Entry], rounds: u32, unready: &mut usize) -> Option<Ending> {
+        let spent = self.device.now() - self.began;
+        let stopping = &self.plan.stopping;
+        stopping.ending(rounds, spent, || {
+            if !precise(&entries[*unready], entries, stopping) {
+                return false;
+            }
+            match entries.iter().position(|entry| !precise(entry, entries, stopping)) {
+                Some(at) => {
+                    *unready = at;
+                    false
+                }
+                None => true,
+            }
+        })
     }
 
     fn round(
@@ -382,25 +372,16 @@ fn health_flags(before: &Health) -> Vec<Flag> {
     flags
 }
 
-/// Whether every effect's interval is half as wide as the whole margin, or less, and every effect
-/// outside the margin has evidence enough to survive the correction for many comparisons.
-fn precise(entries: &[Entry], plan: &Plan) -> bool {
-    entries.iter().all(|entry| {
-        let Some(baseline) = entry.arm.baseline() else { return true };
-        let Some(base) = entries.iter().find(|other| other.arm == baseline) else { return true };
-        let hops = f64::from(entry.nodes - 1);
-        let pairs = base.durations.iter().zip(&entry.durations);
-        let effects: Vec<f64> = pairs.filter_map(|(b, a)| Some(((*b)? - (*a)?) / hops)).collect();
-        let base: Vec<f64> = base.durations.iter().flatten().copied().collect();
-        let Some(period) = stats::median(&base).map(|ns| ns / f64::from(entry.nodes)) else {
-            return false;
-        };
-        let margin_ns = (plan.stopping.margin_us * 1e3).max(plan.stopping.margin_ratio * period);
-        let Some(estimate) = stats::estimate_median(&effects, stats::CONFIDENCE) else {
-            return false;
-        };
-        let narrow = estimate.interval.is_some_and(|i| i.hi - i.lo <= margin_ns);
-        let small = estimate.median.abs() <= margin_ns;
-        narrow && (small || estimate.effective_count() >= plan.stopping.effective_rounds)
-    })
+/// Whether the effect of `entry` against its baseline is known well enough.
+fn precise(entry: &Entry, entries: &[Entry], stopping: &Stopping) -> bool {
+    let Some(baseline) = entry.arm.baseline() else { return true };
+    let Some(base) = entries.iter().find(|other| other.arm == baseline) else { return true };
+    let hops = f64::from(entry.nodes - 1);
+    let pairs = base.durations.iter().zip(&entry.durations);
+    let effect: Vec<f64> = pairs.filter_map(|(b, a)| Some(((*b)? - (*a)?) / hops)).collect();
+    let base: Vec<f64> = base.durations.iter().flatten().copied().collect();
+    let Some(period) = stats::median(&base).map(|ns| ns / f64::from(entry.nodes)) else {
+        return false;
+    };
+    stopping.is_precise(&effect, stopping.margin_ns(period))
 }

@@ -6,13 +6,15 @@ mod group;
 mod plan;
 mod race;
 mod resume;
+mod stopping;
 mod unpaired;
 
 pub use calibrate::{Calibrated, calibrate, measure_work};
-pub use group::{Ending, measure_group};
-pub use plan::{LONG_FACTOR, Plan, Stopping};
+pub use group::measure_group;
+pub use plan::{LONG_FACTOR, Plan};
 pub use race::{Candidate, Predict, Raced, race_group};
 pub use resume::{Begun, Progress, progress};
+pub use stopping::{Ending, Stopping};
 pub use unpaired::Unpaired;
 
 use crate::error::Result;

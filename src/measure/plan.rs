@@ -2,65 +2,13 @@
 
 use std::time::Duration;
 
+use super::stopping::Stopping;
 use crate::chain::{Arm, Body, BodyKind, Chain, Mode, Submission, Target};
 use crate::error::{Error, Result};
 use crate::record::{PlanPoint, PlanRecord, PointRecord};
 
 /// The marginal period is a slope between N and this many times N nodes.
 pub const LONG_FACTOR: u32 = 4;
-
-/// When a group of points has been measured enough.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Stopping {
-    /// Rounds below which no interval is looked at.
-    pub rounds_min: u32,
-    /// Most rounds.
-    pub rounds_max: u32,
-    /// Rounds of the long chains, spread over the others.
-    pub long_rounds: u32,
-    /// Device time a group may take, calibration included.
-    pub group_budget: Duration,
-    /// Device time of warm-up before the first group; later groups take a tenth.
-    pub warm_up: Duration,
-    /// Margin in µs a hop.
-    pub margin_us: f64,
-    /// Margin as a part of the baseline's period; the larger of the two holds.
-    pub margin_ratio: f64,
-    /// Stamped runs per point × arm.
-    pub stamp_repetitions: u32,
-    /// Independent rounds' worth of evidence that an effect above the margin needs.
-    pub effective_rounds: f64,
-}
-
-impl Default for Stopping {
-    fn default() -> Self {
-        Stopping {
-            rounds_min: 20,
-            rounds_max: 60,
-            long_rounds: 8,
-            group_budget: Duration::from_secs(20),
-            warm_up: Duration::from_millis(1000),
-            margin_us: 0.02,
-            margin_ratio: 0.005,
-            stamp_repetitions: 5,
-            effective_rounds: 6.0,
-        }
-    }
-}
-
-impl Stopping {
-    /// For a first look: seconds, wider intervals.
-    pub fn quick() -> Self {
-        Stopping {
-            rounds_min: 8,
-            rounds_max: 40,
-            long_rounds: 3,
-            group_budget: Duration::from_secs(3),
-            stamp_repetitions: 1,
-            ..Self::default()
-        }
-    }
-}
 
 /// Points in order, the seed of every shuffle, and when to stop.
 #[derive(Clone, Debug, PartialEq)]
@@ -71,21 +19,6 @@ pub struct Plan {
     pub seed: u64,
     /// When a group is done.
     pub stopping: Stopping,
-}
-
-impl Stopping {
-    /// With as many rounds as Holm's correction over `effects` effects needs. The sign test's
-    /// smallest p-value is 2^(1 − rounds), and the smallest of the family must stay below 0.05
-    /// after it is multiplied by their number; autocorrelation takes a part of the rounds away.
-    /// Never more than the most rounds: who limits them gets verdicts that stay open.
-    pub fn for_effects(mut self, effects: usize) -> Self {
-        const LEVEL: f64 = 0.05;
-        const USUALLY_LOST: f64 = 4.0 / 3.0;
-        self.effective_rounds = (2.0 * effects.max(1) as f64 / LEVEL).log2().ceil() + 1.0;
-        let rounds = (self.effective_rounds * USUALLY_LOST).ceil() as u32;
-        self.rounds_min = self.rounds_min.max(rounds).min(self.rounds_max);
-        self
-    }
 }
 
 impl Plan {

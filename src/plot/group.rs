@@ -15,6 +15,8 @@ pub(super) struct Group<'a> {
     pub(super) id: u32,
     /// The chain as it was asked for; its trigger means nothing here.
     pub(super) chain: &'a Chain,
+    /// What the user's own kernels are; `None` for this program's.
+    pub(super) own: Option<&'a str>,
     /// Rows, in the order of the summary.
     pub(super) rows: Vec<&'a SummaryRow>,
 }
@@ -89,7 +91,12 @@ pub(super) fn groups<'a>(rows: &'a [SummaryRow], ctx: &'a Context) -> Vec<Group<
         let Some(point) = plan.get(row.point.as_str()) else { continue };
         groups
             .entry(point.group)
-            .or_insert_with(|| Group { id: point.group, chain: &point.chain, rows: Vec::new() })
+            .or_insert_with(|| Group {
+                id: point.group,
+                chain: &point.chain,
+                own: ctx.own.get(&point.group).map(String::as_str),
+                rows: Vec::new(),
+            })
             .rows
             .push(row);
     }
@@ -135,6 +142,9 @@ impl<'a> Group<'a> {
     /// What was run, for subtitles; without `varied`, the axis that a chart varies.
     pub(super) fn label(&self, varied: Option<&str>) -> String {
         let chain = self.chain;
+        if let Some(own) = self.own {
+            return format!("{own} · {} nodes · L2 {}", chain.nodes, chain.l2);
+        }
         let measured = self.rows.iter().find_map(|row| us(row.body_ns));
         let measured = measured.map(|b| format!(" (measured {b:.2} µs)")).unwrap_or_default();
         let shown = |axis: &Coordinate| varied != Some(axis.axis) && axis.telling;

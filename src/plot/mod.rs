@@ -51,6 +51,8 @@ pub struct Context {
     pub points: Vec<PlanPoint>,
     /// Noise floor of each group by its A/A arm, µs a hop.
     pub floors_us: BTreeMap<u32, f64>,
+    /// What the groups of the user's own kernels run; other groups say it themselves.
+    pub own: BTreeMap<u32, String>,
     /// The answers of the analysis; where there is none, the largest saving is named.
     pub chosen: Vec<Chosen>,
 }

@@ -32,7 +32,7 @@ impl TriggerAxis {
             .iter()
             .flatten()
             .copied()
-            .filter(|t| matches!(t, Trigger::Segment { .. }))
+            .filter(|t| matches!(t, Trigger::Segment { .. } | Trigger::Site(_)))
             .collect();
         segments.sort_by(|a, b| a.order().total_cmp(&b.order()));
         segments.dedup();
@@ -94,6 +94,11 @@ impl TriggerAxis {
             Some(Trigger::Implicit) => self.implicit.unwrap_or(middle),
             Some(Trigger::After) => self.after.unwrap_or(middle),
             Some(t @ Trigger::Segment { .. }) => lo + (hi - lo) * t.position().unwrap_or(0.5),
+            // Sites have an order and no distances.
+            Some(t @ Trigger::Site(_)) => {
+                let place = self.segments.iter().position(|&other| other == t).unwrap_or(0) as f64;
+                lo + (hi - lo) * (place + 0.5) / self.segments.len().max(1) as f64
+            }
         }
     }
 

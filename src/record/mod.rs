@@ -8,6 +8,7 @@ mod cell;
 mod derived;
 mod disk;
 mod header;
+mod kernel;
 mod lines;
 mod output;
 mod place;
@@ -27,6 +28,7 @@ use serde::{Deserialize, Serialize};
 pub use self::attached::{CHECK, CONFORM, read_attached, read_findings};
 pub use self::derived::write_derived;
 pub use self::disk::write_atomically;
+pub use self::kernel::{KernelNode, KernelRun, KernelVariant};
 pub use self::output::Output;
 pub use self::place::directory;
 pub use self::read::{CALIBRATION, Run, read_calibration, read_run};
@@ -42,15 +44,15 @@ use crate::stamps::Reduced;
 
 /// Version of the schema of every file of a run directory: major, minor. A reader takes any minor
 /// of its own major.
-pub const SCHEMA: (u32, u32) = (1, 0);
+pub const SCHEMA: (u32, u32) = (1, 1);
 
 /// `manifest.json`: written once, before the first sample.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Manifest {
-    /// `"1.0"`.
+    /// `"1.1"`.
     pub schema: String,
-    /// What made the run: `sweep`.
+    /// What made the run: `sweep` or `kernel`.
     pub what: String,
     /// Version of this package.
     pub version: String,
@@ -70,6 +72,9 @@ pub struct Manifest {
     pub health: Health,
     /// Points and arms to be measured, and when to stop.
     pub plan: PlanRecord,
+    /// The user's own kernels; none in a run of this program's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kernel: Option<KernelRun>,
 }
 
 /// The plan as the manifest keeps it.

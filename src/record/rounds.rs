@@ -8,10 +8,13 @@ use super::cell::Bad;
 use crate::chain::Arm;
 use crate::device::Flag;
 
-/// Rounds seen of each point, arm and length, as ranges: a run has one of each.
+/// Point, arm and length. Rows of one point share its text, so that its address stands for it.
+type Series = (*const u8, Arm, u32);
+
+/// Rounds seen of each series, as ranges: a run has one of each.
 #[derive(Default)]
 pub(super) struct Rounds {
-    seen: HashMap<(Arc<str>, Arm, u32), BTreeMap<u32, u32>>,
+    seen: HashMap<Series, BTreeMap<u32, u32>>,
 }
 
 impl Rounds {
@@ -21,8 +24,7 @@ impl Rounds {
         if row.flags.contains(&Flag::Resumed) {
             return Ok(());
         }
-        let key = (row.point.clone(), row.arm, row.nodes);
-        if self.add(key, row.round) {
+        if self.add((Arc::as_ptr(&row.point).cast(), row.arm, row.nodes), row.round) {
             return Ok(());
         }
         let cause = format!(
@@ -33,7 +35,7 @@ impl Rounds {
     }
 
     /// Adds a round; false where it was there before.
-    fn add(&mut self, key: (Arc<str>, Arm, u32), round: u32) -> bool {
+    fn add(&mut self, key: Series, round: u32) -> bool {
         let ranges = self.seen.entry(key).or_default();
         match ranges.range_mut(..=round).next_back() {
             Some((_, last)) if *last >= round => return false,
@@ -52,7 +54,8 @@ mod tests {
 
     #[test]
     fn a_round_is_seen_once_in_whatever_order() {
-        let key = || (Arc::from("p000"), Arm::Graph, 50);
+        let point: Arc<str> = Arc::from("p000");
+        let key = || (Arc::as_ptr(&point).cast(), Arm::Graph, 50);
         let mut rounds = Rounds::default();
         let order = [0, 1, 2, 7, 5, 6, u32::MAX, u32::MAX - 1, 3];
         for round in order {
@@ -62,6 +65,6 @@ mod tests {
             assert!(!rounds.add(key(), round), "{round}");
         }
         assert!(rounds.add(key(), 4));
-        assert!(rounds.add((Arc::from("p000"), Arm::Graph, 200), 0), "another length");
+        assert!(rounds.add((Arc::as_ptr(&point).cast(), Arm::Graph, 200), 0), "another length");
     }
 }

@@ -14,6 +14,9 @@ use super::lines::Lines;
 use super::read::{read_error, run_file};
 use super::rounds::Rounds;
 use super::{Manifest, SampleRow};
+use clap::ValueEnum;
+
+use crate::chain::Arm;
 use crate::device::Flag;
 use crate::error::{Error, Result};
 
@@ -75,7 +78,7 @@ pub struct Samples {
     path: PathBuf,
     lines: Lines<BufReader<File>>,
     header: Option<Header>,
-    points: HashSet<Arc<str>>,
+    words: Words,
     fields: Vec<Range<usize>>,
     rounds: Rounds,
     rows: u64,
@@ -91,14 +94,14 @@ impl Samples {
     /// has one twice.
     pub fn open(dir: &Path, manifest: &Manifest) -> Result<Samples> {
         let (path, file) = run_file(dir, FILE)?;
-        let points = manifest.plan.points.iter().map(|p| Arc::from(p.point.as_str())).collect();
+        let words = Words::of(manifest);
         let lines = Lines::new(BufReader::with_capacity(1 << 16, file));
         let fields = Vec::with_capacity(COLUMNS.len());
         let mut samples = Samples {
             path,
             lines,
             header: None,
-            points,
+            words,
             fields,
             rounds: Rounds::default(),
             rows: 0,
@@ -146,7 +149,7 @@ impl Samples {
             Ok(None) => return Ok(None),
             Err(error) => return Err(read_error(&self.path, self.lines.number(), error)),
         };
-        let row = parse(line, header, &self.points, &mut self.fields);
+        let row = parse(line, header, &self.words, &mut self.fields);
         let row = row.and_then(|row| {
             self.rows += 1;
             if self.rows > self.max_rows {
@@ -179,39 +182,69 @@ pub(super) fn torn_note(file: &str, torn_bytes: usize) -> Option<String> {
     })
 }
 
+/// What the first two cells of a row may say.
+struct Words {
+    points: HashSet<Arc<str>>,
+    arms: Vec<(String, Arm)>,
+}
+
+impl Words {
+    fn of(manifest: &Manifest) -> Words {
+        let points = manifest.plan.points.iter().map(|p| Arc::from(p.point.as_str())).collect();
+        let arms = Arm::value_variants().iter().map(|arm| (arm.name(), *arm)).collect();
+        Words { points, arms }
+    }
+
+    fn point(&self, text: &str) -> Result<Arc<str>, Bad> {
+        self.points.get(text).cloned().ok_or_else(|| {
+            Bad::column(COLUMNS[0], format!("'{}' is no point of the plan", shown(text)))
+        })
+    }
+
+    /// A few comparisons: the general way through serde takes ten times as long.
+    fn arm(&self, text: &str) -> Result<Arm, Bad> {
+        let found = self.arms.iter().find(|(name, _)| name == text);
+        found.map_or_else(|| read::<_, Name>(1, text), |(_, arm)| Ok(*arm))
+    }
+}
+
+fn read<T, C: Cell<T>>(column: usize, text: &str) -> Result<T, Bad> {
+    C::read(text).map_err(|cause| Bad::column(COLUMNS[column], cause))
+}
+
 fn parse(
     line: &[u8],
     header: &Header,
-    points: &HashSet<Arc<str>>,
+    words: &Words,
     fields: &mut Vec<Range<usize>>,
 ) -> Result<SampleRow, Bad> {
     // No value of a sample needs quotes; RFC 4180 lets a writer put them all the same.
     if line.contains(&b'"') {
-        return parse(&unquoted(line)?, header, points, fields);
+        return parse(&unquoted(line)?, header, words, fields);
     }
     split(line, fields);
     header.check_width(fields.len())?;
+    // Once for the whole line; cell by cell only to tell which one is to blame.
+    let whole = std::str::from_utf8(line).ok();
     let text = |column: usize| {
-        let bytes = &line[fields[header.place(column)].clone()];
+        let place = fields[header.place(column)].clone();
+        if let Some(whole) = whole {
+            return Ok(&whole[place]);
+        }
+        let bytes = &line[place];
         std::str::from_utf8(bytes).map_err(|_| {
             let cause = format!("'{}' is not UTF-8", shown(&String::from_utf8_lossy(bytes)));
             Bad::column(COLUMNS[column], cause)
         })
     };
-    let point = text(0)?;
-    let point = points.get(point).cloned().ok_or_else(|| {
-        Bad::column(COLUMNS[0], format!("'{}' is no point of the plan", shown(point)))
-    })?;
-    fn read<T, C: Cell<T>>(column: usize, text: &str) -> Result<T, Bad> {
-        C::read(text).map_err(|cause| Bad::column(COLUMNS[column], cause))
-    }
+    let point = words.point(text(0)?)?;
     let duration_ns: f64 = read::<_, Duration>(5, text(5)?)?;
     if duration_ns < 0.0 {
         return Err(Bad::column(COLUMNS[5], format!("'{}' is negative", shown(text(5)?))));
     }
     Ok(SampleRow {
         point,
-        arm: read::<_, Name>(1, text(1)?)?,
+        arm: words.arm(text(1)?)?,
         nodes: read::<_, Plain>(2, text(2)?)?,
         round: read::<_, Plain>(3, text(3)?)?,
         order: read::<_, Plain>(4, text(4)?)?,

@@ -151,7 +151,7 @@ fn body(chain: &Chain) -> Piece {
     match chain.body.kind {
         BodyKind::Fma => Piece::Issue(units),
         BodyKind::Spin => Piece::Fixed(units),
-        BodyKind::None => Piece::Fixed(0.0),
+        BodyKind::None | BodyKind::Kernel => Piece::Fixed(0.0),
         BodyKind::Hbm | BodyKind::L2 => {
             let (all, fetched) = bytes(chain);
             Piece::Stream((all - fetched) as f64)
@@ -169,7 +169,7 @@ fn fires(chain: &Chain, arm: Arm, load: &Load) -> Fires {
     // A trigger at the very end launches no sooner than the exit does.
     let end = Fires::BeforeEnd((hop.launch_ns - hop.exit_launch_ns).max(0.0));
     match trigger {
-        Trigger::Implicit => Fires::Exit,
+        Trigger::Implicit | Trigger::Site(_) => Fires::Exit,
         Trigger::AtEntry => Fires::AtEntry,
         Trigger::Segment { at: 0, .. } => Fires::AfterSync,
         Trigger::After => end,

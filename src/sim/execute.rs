@@ -100,7 +100,7 @@ fn execute(chain: &Chain, buffer_words: u64, fault: Option<Fault>) -> Vec<u64> {
             let body = match chain.body.kind {
                 BodyKind::Fma => accumulators(chain, prev as u32),
                 BodyKind::Spin => (0..chain.shape.block_threads).map(|_| 1).sum(),
-                BodyKind::None => 0,
+                BodyKind::None | BodyKind::Kernel => 0,
                 BodyKind::Hbm | BodyKind::L2 => {
                     stream(chain, oracle::region(chain, node, block, buffer_words))
                 }

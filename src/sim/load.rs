@@ -196,7 +196,7 @@ impl<'a> Load<'a> {
             profile,
             head_ns: match chain.body.kind {
                 BodyKind::Fma | BodyKind::None => profile.block.head_ns.value,
-                BodyKind::Spin | BodyKind::Hbm | BodyKind::L2 => 0.0,
+                BodyKind::Spin | BodyKind::Hbm | BodyKind::L2 | BodyKind::Kernel => 0.0,
             },
             tail_ns: tail_ns(profile, chain),
             drain_ns: drain_ns(profile, chain),
@@ -212,7 +212,7 @@ impl<'a> Load<'a> {
             compute_ns: match chain.body.kind {
                 BodyKind::Fma => chain.body.units as f64 * issue.alone_ns,
                 BodyKind::Spin => chain.body.units as f64,
-                BodyKind::Hbm | BodyKind::L2 | BodyKind::None => 0.0,
+                BodyKind::Hbm | BodyKind::L2 | BodyKind::None | BodyKind::Kernel => 0.0,
             },
             stream: chain.body.kind.streams().then(|| stream(profile, chain, resident, &issue)),
         })

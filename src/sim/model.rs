@@ -244,7 +244,8 @@ impl Model<'_> {
                 last_release_ns + part * (work_end_ns - last_release_ns)
             }
             Trigger::After => work_end_ns + self.load.profile.block.after_ns.value,
-            Trigger::Implicit => timed.end_ns,
+            // The simulated device refuses kernels with sites.
+            Trigger::Implicit | Trigger::Site(_) => timed.end_ns,
         };
         let free_ns = fired_ns + self.launch_ns();
         match self.load.grids() {

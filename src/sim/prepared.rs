@@ -123,7 +123,12 @@ impl Prepared for Simulated<'_> {
         runs.sort_by(|a, b| a.0.total_cmp(&b.0));
         let (duration_ns, factor, variant) = runs[(runs.len() - 1) / 2];
         let blocks = self.recorded(variant).blocks(factor);
-        Ok(Some(Stamps { grid_blocks: self.chain.shape.grid_blocks, blocks, duration_ns }))
+        Ok(Some(Stamps {
+            grid_blocks: self.chain.shape.grid_blocks,
+            blocks,
+            duration_ns,
+            ..Stamps::default()
+        }))
     }
 
     fn clocks(&mut self, reading: Reading) -> Result<Option<Clocks>> {

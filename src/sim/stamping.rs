@@ -91,7 +91,7 @@ impl Stamping<'_> {
             Trigger::After => {
                 end_ns.min(release_ns + work_ns + self.load.profile.block.after_ns.value)
             }
-            Trigger::Implicit => f64::NAN,
+            Trigger::Implicit | Trigger::Site(_) => f64::NAN,
         }
     }
 

@@ -15,6 +15,8 @@ enum Stream {
     Skewed,
     /// AR(1) with gaussian steps.
     Correlated(f64),
+    /// Two states, six standard deviations apart; one of so many rounds changes the state.
+    Modes(u32),
 }
 
 fn gaussian(rng: &mut ChaCha8Rng) -> f64 {
@@ -45,6 +47,15 @@ fn draw(stream: Stream, count: usize, rng: &mut ChaCha8Rng) -> Vec<f64> {
             }
             series
         }
+        Stream::Modes(stay) => {
+            let mut up = rng.random::<bool>();
+            (0..count)
+                .map(|_| {
+                    up ^= rng.random_range(0..stay) == 0;
+                    gaussian(rng) + if up { 3.0 } else { -3.0 }
+                })
+                .collect()
+        }
     }
 }
 
@@ -64,7 +75,7 @@ fn simulate(stream: Stream, count: usize, runs: u32, seed: u64) -> Rates {
         let series = draw(stream, count, &mut rng);
         let estimate = estimate_median(&series, 0.95).unwrap();
         covered += u32::from(estimate.interval.is_some_and(|i| !i.excludes_zero()));
-        rejected += u32::from(sign_p_value(&series, estimate.serial.inflation) < 0.05);
+        rejected += u32::from(sign_p_value(&series, estimate.serial.evidence_inflation) < 0.05);
         missing += u32::from(estimate.interval.is_none());
     }
     let part = |of: u32, all: u32| f64::from(of) / f64::from(all);
@@ -76,7 +87,13 @@ fn simulate(stream: Stream, count: usize, runs: u32, seed: u64) -> Rates {
 }
 
 fn check(counts: &[usize], runs: u32) {
-    let streams = [Stream::Gaussian, Stream::Heavy, Stream::Skewed, Stream::Correlated(0.3)];
+    let streams = [
+        Stream::Gaussian,
+        Stream::Heavy,
+        Stream::Skewed,
+        Stream::Correlated(0.3),
+        Stream::Modes(2),
+    ];
     let mut bad = Vec::new();
     for (stream, seed) in streams.into_iter().zip(1..) {
         for &count in counts {
@@ -85,8 +102,7 @@ fn check(counts: &[usize], runs: u32) {
                 "{stream:?} n={count}: covers {coverage:.4}, rejects {rejected:.4}, none {missing:.4}"
             );
             println!("{line}");
-            // Twenty rounds under correlation are sometimes worth fewer than six: no interval then.
-            if !(0.93..=0.97).contains(&coverage) || rejected > 0.06 || missing > 0.08 {
+            if !(0.93..=0.97).contains(&coverage) || rejected > 0.065 || missing > 0.005 {
                 bad.push(line);
             }
         }
@@ -96,13 +112,13 @@ fn check(counts: &[usize], runs: u32) {
 
 #[test]
 fn nominal_95_covers_93_to_97() {
-    check(&[20, 50, 200], 2000);
+    check(&[30, 60, 200], 2000);
 }
 
 #[test]
 #[ignore = "the whole table takes minutes"]
 fn nominal_95_covers_93_to_97_at_every_size() {
-    check(&[20, 22, 25, 30, 36, 40, 50, 64, 80, 100, 150, 200], 20_000);
+    check(&[24, 30, 36, 40, 50, 60, 64, 80, 100, 150, 200], 20_000);
 }
 
 /// Two independent series whose medians are equal, of unequal size and shape.
@@ -166,6 +182,6 @@ fn the_width_of_a_difference_is_that_of_gaussian_medians() {
     }
     let variance = std::f64::consts::FRAC_PI_2 * (1.0 / 100.0 + 1.0 / 200.0);
     let wanted = 2.0 * 1.96 * variance.sqrt();
-    // A tenth wider: correlation that is not there is estimated to be, now and then.
-    assert!(width > 0.97 * wanted && width < 1.1 * wanted, "{width} {wanted}");
+    // A fifth wider: what dependence costs is not known but estimated, from eight batches each.
+    assert!(width > 1.1 * wanted && width < 1.25 * wanted, "{width} {wanted}");
 }

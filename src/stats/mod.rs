@@ -11,6 +11,7 @@
 //! Rounds follow one another in time, so their differences may be correlated. Every interval and
 //! p-value is computed for the effective number of rounds; see [`serial`].
 
+mod batches;
 mod family;
 mod interval;
 mod order;
@@ -19,6 +20,7 @@ mod serial;
 mod sign;
 mod two_sample;
 
+pub use batches::batch_p_value;
 pub use family::holm;
 pub use interval::{
     CONFIDENCE, ExactInterval, Interval, MedianEstimate, Ranked, estimate_median,

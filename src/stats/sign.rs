@@ -5,8 +5,8 @@ use super::interval::binomial_half_cdf;
 /// Two-sided p-value of the sign test that the median of `differences` is zero.
 ///
 /// Zeros are left out (Conover, "Practical Nonparametric Statistics", 3rd ed., section 3.4). A
-/// dependent series counts as its number divided by `inflation` (1 for independent values), through
-/// the continuous extension of the binomial. 1 when nothing but zeros is left or an argument is
+/// dependent series counts as its number divided by `inflation` (1 for independent values, else the
+/// [evidence inflation](super::Serial::evidence_inflation)), through the continuous extension of the binomial. 1 when nothing but zeros is left or an argument is
 /// not a number.
 pub fn sign_p_value(differences: &[f64], inflation: f64) -> f64 {
     let positive = differences.iter().filter(|&&d| d > 0.0).count();

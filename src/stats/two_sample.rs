@@ -11,7 +11,7 @@
 //! shift with Mann and Whitney's test, takes the two for one shape that moved; chains that take
 //! one course in some rounds and another in the rest are not.
 
-use super::interval::{CONFIDENCE, Interval, Ranked};
+use super::interval::{CONFIDENCE, Interval, MedianEstimate, Ranked};
 
 /// The weakest evidence that is told apart from none, and the strongest from certainty: p-values
 /// are searched between them.
@@ -28,7 +28,10 @@ pub struct MedianDifference {
 
 /// Median of `second` − median of `first`, with its interval at `confidence`.
 pub fn median_difference(first: &Ranked, second: &Ranked, confidence: f64) -> MedianDifference {
-    let (a, b) = (first.estimate(confidence), second.estimate(confidence));
+    difference(first.estimate(confidence), second.estimate(confidence))
+}
+
+fn difference(a: MedianEstimate, b: MedianEstimate) -> MedianDifference {
     let median = b.median - a.median;
     let interval = a.interval.zip(b.interval).map(|(of_a, of_b)| Interval {
         lo: median - (b.median - of_b.lo).hypot(of_a.hi - a.median),
@@ -38,15 +41,16 @@ pub fn median_difference(first: &Ranked, second: &Ranked, confidence: f64) -> Me
 }
 
 /// Two-sided p-value that the medians differ by no more than `allowance` (at least 0): the level at
-/// which the interval of the difference begins to lie beyond it. 1 where the interval at
-/// [`CONFIDENCE`] does not.
+/// which the interval of the difference begins to lie beyond it, as far as
+/// [evidence](super::serial) goes. 1 where the interval at [`CONFIDENCE`] does not.
 pub fn beyond_p_value(first: &Ranked, second: &Ranked, allowance: f64) -> f64 {
-    let beyond = |level: f64| {
-        let difference = median_difference(first, second, 1.0 - level);
+    let outside = |difference: MedianDifference| {
         difference.interval.is_some_and(|i| i.lo > allowance || i.hi < -allowance)
     };
+    let beyond =
+        |level: f64| outside(difference(first.evidence(1.0 - level), second.evidence(1.0 - level)));
     let weakest = 1.0 - CONFIDENCE;
-    if !beyond(weakest) {
+    if !outside(median_difference(first, second, CONFIDENCE)) || !beyond(weakest) {
         return 1.0;
     }
     if beyond(STRONGEST) {

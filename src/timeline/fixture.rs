@@ -30,7 +30,8 @@ pub fn track(arm: Arm, nodes: u32, blocks: u32, lead_ns: f64, trigger_ns: f64) -
         end = stamps.last().map_or(0.0, |block: &BlockStamps| block.end_ns);
     }
     let trigger = (!trigger_ns.is_nan()).then_some(Trigger::Segment { at: 4, of: 8 });
-    let stamps = Stamps { grid_blocks: blocks, blocks: stamps, duration_ns: end };
+    let stamps =
+        Stamps { grid_blocks: blocks, blocks: stamps, duration_ns: end, ..Stamps::default() };
     let cost = StampCost { unstamped_ns: end / 1.01, stamped_ns: end, samples: 21 };
     Track { arm, trigger, stamps, cost }
 }

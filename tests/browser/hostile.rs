@@ -5,8 +5,9 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
+use crate::chromium::Look;
 use crate::run::changed;
-use crate::{PLAIN, assert_quiet, assert_text, browser};
+use crate::{NARROW, OVERFLOW, PLAIN, WIDE, assert_quiet, assert_text, browser};
 
 const SCRIPT: &str = "<script>window.pwned=1;alert(1)</script>";
 const IMAGE: &str = "\"'><img src=x onerror=window.pwned=1>";
@@ -30,7 +31,7 @@ fn edited(text: &str, change: &impl Fn(&mut Value)) -> String {
 /// Every text of a run that nothing but a writer of files decides.
 fn poison(run: &Path) {
     edit(&run.join("manifest.json"), |manifest| {
-        manifest["facts"]["name"] = json!(format!("GPU {SCRIPT}{CLOSE}"));
+        manifest["facts"]["name"] = json!(format!("GPU {SCRIPT}{CLOSE}{}", "x".repeat(400)));
         manifest["facts"]["uuid"] = json!(IMAGE);
         manifest["facts"]["driver"] = json!(CLOSE);
         manifest["facts"]["no_gate"] = json!(format!("{SCRIPT}\u{202e}\u{1b}[31m"));
@@ -110,9 +111,12 @@ fn check() -> Value {
 fn names_of_strangers_are_shown_and_never_run() {
     let Some(mut browser) = browser() else { return };
     let report = changed("tests/fixtures/sim-run", poison);
-    for script in [true, false] {
-        browser.open(&report.page, crate::Look { script, ..PLAIN });
+    for (script, width) in [(true, WIDE), (false, NARROW)] {
+        browser.open(&report.page, Look { script, width, ..PLAIN });
         assert_quiet(&browser, "hostile");
+        let found = browser.evaluate(OVERFLOW);
+        assert_eq!(found["wide"], json!([]), "a name of 400 letters breaks");
+        assert!(found["scroll"].as_f64() <= found["client"].as_f64(), "{found}");
         assert_eq!(browser.evaluate("typeof window.pwned"), "undefined");
         for (what, count) in [("script", 1), ("img, iframe, object, embed", 0), ("base", 0)] {
             let found = format!("document.querySelectorAll('{what}').length");

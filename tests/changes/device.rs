@@ -101,6 +101,7 @@ pub fn measured(device: &dyn Device, plan: &Plan, seed: u64) -> Run {
         facts: device.facts().clone(),
         health: device.health(),
         plan: plan.record(),
+        kernel: None,
     };
     let Memory { points, samples } = memory;
     Run { manifest, points, samples, end: None, notes: Vec::new() }

@@ -4,6 +4,7 @@
 
 mod rules;
 mod sass;
+mod sites;
 
 #[cfg(feature = "cuda")]
 mod actors;

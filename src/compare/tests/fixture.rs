@@ -139,6 +139,7 @@ fn manifest(made: &Made, points: Vec<PlanPoint>) -> Manifest {
             stamp_repetitions: 1,
             effective_rounds: 12.0,
         },
+        kernel: None,
     }
 }
 

@@ -88,7 +88,7 @@ fn a_body_that_is_two_percent_longer_in_one_arm_is_found() {
                 12.0 + if longer.contains(&of) { sign * 80.0 } else { 0.0 }
                     - 4.0 * f64::from(of as u8 % 3)
             };
-            let a = Made { seed: 5, rounds: 24, ..Made::default() }.side();
+            let a = Made { seed: 5, rounds: 30, ..Made::default() }.side();
             let b = Made { seed: 6, rounds: 60, added: &added, ..Made::default() }.side();
             let comparison = compare(&a, &b).unwrap();
             let found = claims(&comparison);

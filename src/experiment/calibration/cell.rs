@@ -39,7 +39,7 @@ impl Cell {
         let queue_ns = if self.arm.submission() == Submission::Stream { 4500.0 } else { 0.0 };
         let flush_ns = if chain.l2 == L2::Rotated { 200_000.0 } else { 0.0 };
         let body_ns = match chain.body.kind {
-            BodyKind::None => 0.0,
+            BodyKind::None | BodyKind::Kernel => 0.0,
             BodyKind::Fma => chain.body.units as f64 / 1.8,
             BodyKind::Spin => chain.body.units as f64,
             BodyKind::Hbm | BodyKind::L2 => {

@@ -179,7 +179,7 @@ mod tests {
             ]
         };
         let blocks = (0..4).flat_map(|n| node(f64::from(n) * 1000.0)).collect();
-        Stamps { grid_blocks: 2, blocks, duration_ns: 5000.0 }
+        Stamps { grid_blocks: 2, blocks, duration_ns: 5000.0, ..Stamps::default() }
     }
 
     #[test]

@@ -143,7 +143,7 @@ impl<'a> Bench<'a> {
             trigger: match node.trigger {
                 Trigger::AtEntry => sys::PDL_TRIGGER_AT_ENTRY,
                 Trigger::Segment { .. } => sys::PDL_TRIGGER_AFTER_SYNC,
-                Trigger::Implicit | Trigger::After => sys::PDL_TRIGGER_IMPLICIT,
+                Trigger::Implicit | Trigger::After | Trigger::Site(_) => sys::PDL_TRIGGER_IMPLICIT,
             },
             rounds: self.rounds,
             block_shift: layout.block_shift,

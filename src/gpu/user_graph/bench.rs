@@ -58,6 +58,14 @@ pub struct Bench {
     differences: Differences,
 }
 
+/// Begin of the allocation at an address; `None` where the driver knows none.
+fn allocation(address: u64) -> Option<u64> {
+    let (mut begin, mut bytes) = (0, 0);
+    // SAFETY: writes two live numbers; an address that is none is an error.
+    let found = unsafe { sys::cuMemGetAddressRange_v2(&mut begin, &mut bytes, address) };
+    found.result().ok().map(|()| begin)
+}
+
 impl Bench {
     /// A bench on `memory`. [`take_reference`](Self::take_reference) comes next.
     ///
@@ -65,7 +73,7 @@ impl Bench {
     /// Memory that cannot be compared, or that does not fit twice.
     pub fn new(gpu: Rc<Gpu>, memory: Memory) -> Result<Bench> {
         memory.validate()?;
-        let regions = memory.regions();
+        let regions = memory.regions(allocation);
         let mut reference = Vec::new();
         for output in &memory.outputs {
             let what = format!("what {} should hold", output.name);

@@ -50,16 +50,21 @@ impl Memory {
         found.map(|region| region.name.clone()).unwrap_or_default()
     }
 
-    /// Outputs and buffers as disjoint regions: what overlaps or touches is joined, since each region
-    /// costs a memset before every run.
-    pub fn regions(&self) -> Vec<Region> {
+    /// Outputs and buffers as disjoint regions: what overlaps is joined, and what touches within one
+    /// allocation, since each region costs a memset before every run. `allocation` gives the begin
+    /// of the allocation at an address: no memset may reach from one into the next.
+    pub fn regions(&self, allocation: impl Fn(u64) -> Option<u64>) -> Vec<Region> {
+        let touches = |last: &Region, region: &Region| {
+            region.address == last.end()
+                && allocation(last.address).is_some_and(|a| allocation(region.address) == Some(a))
+        };
         // Buffers first: of two that begin together the larger one gives the name.
         let mut all: Vec<&Region> = self.buffers.iter().chain(&self.outputs).collect();
         all.sort_by_key(|region| (region.address, std::cmp::Reverse(region.bytes)));
         let mut joined: Vec<Region> = Vec::new();
         for region in all {
             match joined.last_mut() {
-                Some(last) if region.address <= last.end() => {
+                Some(last) if region.address < last.end() || touches(last, region) => {
                     last.bytes = last.bytes.max(region.end() - last.address);
                 }
                 _ => joined.push(region.clone()),
@@ -108,17 +113,21 @@ mod tests {
     }
 
     #[test]
-    fn regions_that_overlap_or_touch_are_joined() {
+    fn regions_that_overlap_or_touch_in_one_allocation_are_joined() {
+        // Allocations begin at multiples of 1000.
+        let begin = |address: u64| Some(address / 1000 * 1000);
         // (outputs, buffers, regions)
         type Places = &'static [(u64, u64)];
-        let cases: [(Places, Places, Places); 4] = [
+        let cases: [(Places, Places, Places); 6] = [
+            (&[(990, 10)], &[(1000, 5)], &[(990, 10), (1000, 5)]),
+            (&[(1000, 10)], &[(1010, 5)], &[(1000, 15)]),
             (&[(100, 10)], &[(50, 100)], &[(50, 100)]),
             (&[(100, 10)], &[(105, 10)], &[(100, 15)]),
             (&[(100, 10), (110, 5)], &[(120, 5)], &[(100, 15), (120, 5)]),
             (&[(100, 10)], &[(100, 10)], &[(100, 10)]),
         ];
         for (outputs, buffers, expected) in cases {
-            let found = memory(outputs, buffers).regions();
+            let found = memory(outputs, buffers).regions(begin);
             let places: Vec<_> = found.iter().map(|r| (r.address, r.bytes)).collect();
             assert_eq!(places, expected, "{outputs:?} {buffers:?}");
         }

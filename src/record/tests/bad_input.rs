@@ -135,11 +135,11 @@ fn a_newer_minor_version_is_read_with_a_note() {
     drop(record(&dir, 2).unwrap());
     let path = dir.join("manifest.json");
     let text = fs::read_to_string(&path).unwrap();
-    fs::write(&path, text.replacen("\"schema\": \"1.0\"", "\"new\": 1, \"schema\": \"1.4\"", 1))
+    fs::write(&path, text.replacen("\"schema\": \"1.1\"", "\"new\": 1, \"schema\": \"1.4\"", 1))
         .unwrap();
     let run = read_run(&dir).unwrap();
     assert_eq!(run.samples.len(), 2);
-    let note = "manifest.json: schema 1.4 is newer than 1.0: what it adds is left out";
+    let note = "manifest.json: schema 1.4 is newer than 1.1: what it adds is left out";
     assert_eq!(run.notes, [note]);
 }
 

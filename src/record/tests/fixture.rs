@@ -96,6 +96,7 @@ pub(crate) fn manifest() -> Manifest {
             stamp_repetitions: 5,
             effective_rounds: 12.0,
         },
+        kernel: None,
     }
 }
 
@@ -111,7 +112,7 @@ pub(crate) fn point(name: &str, arm: Arm) -> PointRecord {
         body_ns: Some(4012.3),
         preamble_ns: Some(1998.7),
         proof: Proof { kernel: "pdl::body".into(), edges: vec![edge], ..Proof::default() },
-        verification: Verification { checked: 6600, mismatches: 0, first: None },
+        verification: Verification { checked: 6600, ..Verification::default() },
         stamps: Some(Reduced { launch_gap_ns: Some(-1873.1), ..Reduced::default() }),
         skipped: None,
     }

@@ -149,10 +149,10 @@ fn only_a_run_of_this_layout_is_resumed() {
         assert!(text.contains(from));
         fs::write(path, text.replacen(from, to, 1)).unwrap();
     };
-    edit("manifest.json", "\"1.0\"", "\"1.7\"");
+    edit("manifest.json", "\"1.1\"", "\"1.7\"");
     let error = RunDir::resume(&dir).unwrap_err().to_string();
-    assert!(error.contains("its schema is 1.7, not 1.0"), "{error}");
-    edit("manifest.json", "\"1.7\"", "\"1.0\"");
+    assert!(error.contains("its schema is 1.7, not 1.1"), "{error}");
+    edit("manifest.json", "\"1.7\"", "\"1.1\"");
     edit("samples.csv", "round,order", "order,round");
     assert_eq!(read_run(&dir).unwrap().samples.len(), 2, "it can be read all the same");
     let before = fs::read(dir.join("samples.csv")).unwrap();

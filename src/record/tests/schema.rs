@@ -19,9 +19,10 @@ impl JsonSchema for Trigger {
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
         json_schema!({
             "description": "Where a block says that its dependents may launch; k/n is before \
-                            segment k of a body of n segments.",
+                            segment k of a body of n segments, site-2 is at \
+                            marked site 2 of the user's own kernels.",
             "type": "string",
-            "pattern": "^(implicit|at-entry|after|[0-9]+/[0-9]+)$",
+            "pattern": "^(implicit|at-entry|after|[0-9]+/[0-9]+|site-[a-z0-9+.-]+)$",
         })
     }
 }

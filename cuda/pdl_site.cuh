@@ -1,0 +1,139 @@
+// Marks for Programmatic Dependent Launch in your own kernels. One header, no dependency.
+// MIT OR Apache-2.0.
+//
+//   PDL_TRIGGER_SITE(n)  a place where the dependents could be let go; n is 0 to 31
+//   PDL_SYNC_SITE(n)     a place where the kernel could wait for what it depends on; n is 0 to 31
+//   PDL_STAMP(name)      a moment to look at: name is begin (first line) or end (last line)
+//
+// Compiled as they are, triggers are nothing and every sync site is a sync, so that marks can stay
+// in production. Flags choose:
+//
+//   -DPDL_TRIGGER_AT=2       the trigger site 2, and no other
+//   -DPDL_TRIGGER_SITES=0x12 the trigger sites 1 and 4 (bit n is site n)
+//   -DPDL_SYNC_AT=1          the sync site 1, and no other
+//   -DPDL_SYNC_SITES=0x2     the same as bits
+//   -DPDL_OFF                no trigger and no sync: only behind full dependencies
+//
+// `pdl kernel` sets these, and for its own passes:
+//
+//   -DPDL_CHECK_NS=100000    a chosen trigger is followed by so long a sleep: what was still to be
+//                            written is written late, and a secondary that reads too early reads old
+//                            values
+//   -DPDL_STAMPS             moments are stored, for timelines and the proof of overlap
+//
+// Below sm_90 every mark compiles to nothing. A sync on some paths only is no sync: put one on each.
+#pragma once
+
+#define PDL_TRIGGER_SITE(n) ::pdl_site::trigger<(PDL_SITE_TRIGGERS >> (n)) & 1u>()
+#define PDL_SYNC_SITE(n) ::pdl_site::sync<(PDL_SITE_SYNCS >> (n)) & 1u>()
+#define PDL_STAMP(name) ::pdl_site::stamp(::pdl_site::name)
+
+#if defined(PDL_OFF)
+#define PDL_SITE_TRIGGERS 0u
+#define PDL_SITE_SYNCS 0u
+#else
+#if defined(PDL_TRIGGER_SITES)
+#define PDL_SITE_TRIGGERS (PDL_TRIGGER_SITES + 0u)
+#elif defined(PDL_TRIGGER_AT)
+#define PDL_SITE_TRIGGERS (1u << (PDL_TRIGGER_AT))
+#else
+#define PDL_SITE_TRIGGERS 0u
+#endif
+#if defined(PDL_SYNC_SITES)
+#define PDL_SITE_SYNCS (PDL_SYNC_SITES + 0u)
+#elif defined(PDL_SYNC_AT)
+#define PDL_SITE_SYNCS (1u << (PDL_SYNC_AT))
+#else
+#define PDL_SITE_SYNCS (~0u)
+#endif
+#endif
+
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+#define PDL_SITE_ARCH 1
+#else
+#define PDL_SITE_ARCH 0
+#endif
+
+#if defined(PDL_STAMPS)
+// What a block stores, by its first thread: nanoseconds of the global timer, 0 for what never was.
+struct pdl_site_record {
+  unsigned long long begin_ns, trigger_ns, arrive_ns, release_ns, end_ns;
+  unsigned sm, reserved;
+};
+// One record a block, in the order x, y, z; set by the harness before the launch, null for none.
+extern "C" {
+__device__ pdl_site_record* pdl_site_records;
+}
+#endif
+
+namespace pdl_site {
+
+enum moment { begin, triggered, arrive, release, end };
+
+__device__ __forceinline__ unsigned long long now_ns() {
+  unsigned long long ns;
+  asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(ns)::"memory");
+  return ns;
+}
+
+#if defined(PDL_STAMPS)
+// In shared memory until the end: a store to global memory would stand between the moments.
+__device__ __forceinline__ pdl_site_record& record() {
+  __shared__ pdl_site_record kept;
+  return kept;
+}
+#endif
+
+__device__ __forceinline__ void stamp(moment m) {
+#if defined(PDL_STAMPS)
+  if (threadIdx.x != 0 || threadIdx.y != 0 || threadIdx.z != 0) return;
+  pdl_site_record& r = record();
+  const unsigned long long ns = now_ns();
+  if (m == begin) {
+    r.trigger_ns = r.arrive_ns = r.release_ns = 0;
+    r.begin_ns = ns;
+  } else if (m == triggered) {
+    if (r.trigger_ns == 0) r.trigger_ns = ns;
+  } else if (m == arrive) {
+    if (r.arrive_ns == 0) r.arrive_ns = ns;
+  } else if (m == release) {
+    if (r.release_ns == 0) r.release_ns = ns;
+  } else {
+    r.end_ns = ns;
+    asm volatile("mov.u32 %0, %%smid;" : "=r"(r.sm));
+    if (pdl_site_records) {
+      pdl_site_records[blockIdx.x + gridDim.x * (blockIdx.y + gridDim.y * blockIdx.z)] = r;
+    }
+  }
+#else
+  (void)m;
+#endif
+}
+
+template <bool Chosen>
+__device__ __forceinline__ void trigger() {
+#if PDL_SITE_ARCH
+  if (Chosen) {
+    stamp(triggered);
+    // The clobber keeps memory accesses on their side of it. It publishes nothing all the same.
+    asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
+#if defined(PDL_CHECK_NS)
+    const unsigned long long until = now_ns() + PDL_CHECK_NS;
+    while (now_ns() < until) __nanosleep(64);
+#endif
+  }
+#endif
+}
+
+template <bool Chosen>
+__device__ __forceinline__ void sync() {
+#if PDL_SITE_ARCH
+  if (Chosen) {
+    stamp(arrive);
+    asm volatile("griddepcontrol.wait;" ::: "memory");
+    stamp(release);
+  }
+#endif
+}
+
+}  // namespace pdl_site

@@ -1,0 +1,127 @@
+//! Sites that sources mark, found in their text.
+
+use std::collections::HashSet;
+use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
+
+use regex_lite::Regex;
+
+use super::Loaded;
+use crate::chain::Sites;
+
+/// A mark: kind and number.
+static MARK: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(r"\bPDL_(TRIGGER|SYNC)_SITE\s*\(\s*([0-9]+)\s*\)")
+        .expect("the pattern is well formed")
+});
+static INCLUDE: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(r#"(?m)^[ \t]*#[ \t]*include[ \t]*"([^"]+)""#).expect("the pattern is well formed")
+});
+
+/// One mark in a source.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Mark {
+    /// The file.
+    pub path: PathBuf,
+    /// Its line, from 1.
+    pub line: usize,
+    /// Whether it is a trigger site; else a sync site.
+    pub trigger: bool,
+    /// Its number.
+    pub site: u32,
+    /// The line's text.
+    pub text: String,
+}
+
+impl Loaded {
+    /// Every mark of the sources, and of the files of the chain file's folder that they include.
+    pub fn marks(&self) -> Vec<Mark> {
+        let mut marks = Vec::new();
+        let mut seen = HashSet::new();
+        let includes: Vec<PathBuf> =
+            self.file.include.iter().map(|folder| self.folder.join(folder.get_ref())).collect();
+        let mut waiting: Vec<PathBuf> = self
+            .file
+            .sources
+            .iter()
+            .rev()
+            .map(|source| self.folder.join(source.get_ref()))
+            .collect();
+        while let Some(path) = waiting.pop() {
+            let Ok(path) = path.canonicalize() else { continue };
+            let text = path.extension().is_some_and(|e| e != "cubin" && e != "ptx");
+            if !text || !path.starts_with(&self.folder) || !seen.insert(path.clone()) {
+                continue;
+            }
+            let Ok(text) = std::fs::read_to_string(&path) else { continue };
+            marks.extend(of_text(&path, &text));
+            let beside = path.parent().map(Path::to_owned);
+            for include in INCLUDE.captures_iter(&text) {
+                let folders = beside.iter().chain(&includes);
+                waiting.extend(folders.map(|folder| folder.join(&include[1])));
+            }
+        }
+        marks
+    }
+}
+
+impl Loaded {
+    /// Whether a source has stamps at begin and end, so that a stamped instance says something.
+    pub fn stamped(&self) -> bool {
+        let has = |text: &str| text.contains("PDL_STAMP(begin)") && text.contains("PDL_STAMP(end)");
+        self.file.sources.iter().any(|source| {
+            let text = std::fs::read(self.folder.join(source.get_ref()));
+            text.is_ok_and(|bytes| has(&String::from_utf8_lossy(&bytes)))
+        })
+    }
+}
+
+/// The sites of marks.
+pub fn sites(marks: &[Mark]) -> Sites {
+    let bits = |trigger: bool| {
+        let own = marks.iter().filter(|mark| mark.trigger == trigger);
+        own.fold(0, |bits, mark| bits | 1 << mark.site)
+    };
+    Sites { triggers: bits(true), syncs: bits(false) }
+}
+
+fn of_text<'a>(path: &'a Path, text: &'a str) -> impl Iterator<Item = Mark> + 'a {
+    // The header of the marks itself speaks of them.
+    let own = path.file_name().is_some_and(|name| name == "pdl_site.cuh");
+    let lines = text.lines().enumerate().filter(move |_| !own);
+    lines.flat_map(move |(at, line)| {
+        let code = line.split("//").next().unwrap_or(line);
+        let marks = MARK.captures_iter(code).filter_map(move |found| {
+            let site: u32 = found[2].parse().ok().filter(|&site| site < u32::BITS)?;
+            let (path, text) = (path.to_owned(), line.trim().to_owned());
+            Some(Mark { path, line: at + 1, trigger: &found[1] == "TRIGGER", site, text })
+        });
+        marks.collect::<Vec<_>>()
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn marks_are_found_through_includes_but_not_in_comments() {
+        let folder = tempfile::tempdir().unwrap();
+        let write =
+            |name: &str, text: &str| std::fs::write(folder.path().join(name), text).unwrap();
+        write("a.cu", "#include \"b.cuh\"\n// PDL_TRIGGER_SITE(9)\nPDL_SYNC_SITE( 1 );\n");
+        write(
+            "b.cuh",
+            "#include \"a.cu\"\nif (x) { PDL_TRIGGER_SITE(2); } PDL_TRIGGER_SITE(31);\n",
+        );
+        write(
+            "chain.toml",
+            "sources = [\"a.cu\"]\n[[nodes]]\nkernel = \"k\"\ngrid = 1\nblock = 1\n",
+        );
+        let marks = super::super::read(&folder.path().join("chain.toml")).unwrap().marks();
+        let found: Vec<(bool, u32, usize)> =
+            marks.iter().map(|mark| (mark.trigger, mark.site, mark.line)).collect();
+        assert_eq!(found, [(false, 1, 3), (true, 2, 2), (true, 31, 2)]);
+        assert_eq!(sites(&marks), Sites { triggers: 1 << 31 | 1 << 2, syncs: 2 });
+    }
+}

@@ -1,0 +1,75 @@
+//! Flags of `pdl kernel`.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use super::{Format, parse_switch};
+use crate::chain::L2;
+use crate::measure::Stopping;
+
+/// Arguments of `pdl kernel`.
+#[derive(Clone, Debug, Args)]
+pub struct KernelArgs {
+    /// Chain file (docs/kernel.md)
+    #[arg(value_name = "FILE", required_unless_present = "library", conflicts_with = "library")]
+    pub file: Option<PathBuf>,
+    /// Shared library with a launch hook (include/pdl_hook.h) in place of a chain file
+    #[arg(long, value_name = "LIB", env = "PDL_LIBRARY")]
+    pub library: Option<PathBuf>,
+    /// Text that the hook's init function is given
+    #[arg(long, default_value = "", requires = "library", env = "PDL_HOOK_ARGUMENT")]
+    pub hook_argument: String,
+    /// Compile, check and show the plan; run nothing. Needs no GPU
+    #[arg(long, env = "PDL_DRY_RUN", value_parser = parse_switch)]
+    pub dry_run: bool,
+    /// Target of the compiler, such as sm_90a [default: the chain file's, or that of the GPU]
+    #[arg(long, env = "PDL_ARCH")]
+    pub arch: Option<String>,
+    /// Let kernels without a sync behind programmatic edges. Every output is marked UNSAFE
+    #[arg(long, env = "PDL_UNSAFE_NO_SYNC", value_parser = parse_switch)]
+    pub unsafe_no_sync: bool,
+    /// Leave out the race check of every edge
+    #[arg(long, env = "PDL_NO_CHECK", value_parser = parse_switch)]
+    pub no_check: bool,
+    /// Write the policy as a C header
+    #[arg(long, value_name = "HEADER", env = "PDL_EMIT_HEADER")]
+    pub emit_header: Option<PathBuf>,
+    /// Print the change of the source that makes the best site of a graph the default, as a patch
+    #[arg(long, env = "PDL_EMIT_PATCH", value_parser = parse_switch)]
+    pub emit_patch: bool,
+    /// State of L2 when a sample begins
+    #[arg(long, value_enum, default_value_t, env = "PDL_L2")]
+    pub l2: L2,
+    /// Seconds instead of a minute, wider intervals
+    #[arg(long, env = "PDL_QUICK", value_parser = parse_switch)]
+    pub quick: bool,
+    /// Seed of the order of arms
+    #[arg(long, default_value_t = 1, env = "PDL_SEED")]
+    pub seed: u64,
+    /// Run directory [default: results/<utc>-kernel]
+    #[arg(long, value_name = "DIR", env = "PDL_OUT")]
+    pub out: Option<PathBuf>,
+    /// Folder of compiled kernels [default: pdl in the user's cache]
+    #[arg(long, value_name = "DIR", env = "PDL_CACHE")]
+    pub cache: Option<PathBuf>,
+    /// Seconds after which a chain that does not end is given up, and the device with it
+    #[arg(long, default_value_t = 10, env = "PDL_DEADLINE_S", value_parser = clap::value_parser!(u64).range(1..=86_400))]
+    pub deadline_s: u64,
+    /// Measure without a gate: the time to launch is inside
+    #[arg(long, env = "PDL_NO_GATE", value_parser = parse_switch)]
+    pub no_gate: bool,
+    /// How to print the summary
+    #[arg(long, value_enum, default_value_t, env = "PDL_FORMAT")]
+    pub format: Format,
+}
+
+impl KernelArgs {
+    /// When a set of axis values has been measured enough. The work is the user's: there is no
+    /// longer chain of it, and so no marginal period.
+    pub fn stopping(&self) -> Stopping {
+        let stopping = if self.quick { Stopping::quick() } else { Stopping::default() };
+        let warm_up = std::time::Duration::from_millis(300);
+        Stopping { long_rounds: 0, warm_up, ..stopping }
+    }
+}

@@ -1,0 +1,240 @@
+//! The sweep of a chain file.
+
+use std::path::Path;
+
+use jiff::Timestamp;
+
+use super::super::{sweep, terminal};
+use crate::chain::Trigger;
+use crate::chain_file::{Loaded, Mark, read, sites};
+use crate::cli::KernelArgs;
+use crate::compile::{Cache, Failure, Nvcc};
+use crate::device::Device;
+use crate::error::{Error, Kind, Result};
+use crate::kernel::{self, Build, Code, Decision, Policy, Target};
+use crate::measure::Plan;
+use crate::record::{RunDir, write_atomically};
+
+/// What is known before a device is asked.
+struct Ready {
+    loaded: Loaded,
+    marks: Vec<Mark>,
+    triggers: Vec<Trigger>,
+    build: Build,
+    compiler: String,
+}
+
+pub fn run(args: &KernelArgs, file: &Path) -> Result<()> {
+    let loaded = read(file)?;
+    let marks = loaded.marks();
+    let triggers = loaded.triggers(sites(&marks))?;
+    if args.dry_run {
+        let arch = arch(args, &loaded, (9, 0));
+        let ready = compile(args, loaded, marks, triggers, arch, None)?;
+        return terminal::print(&dry_run(args, &ready));
+    }
+    measure(args, loaded, marks, triggers)
+}
+
+/// The target that was asked for, or that of the device.
+fn arch(args: &KernelArgs, loaded: &Loaded, (major, minor): (u32, u32)) -> String {
+    let given = args.arch.clone().or_else(|| loaded.file.arch.clone());
+    given.unwrap_or_else(|| format!("sm_{major}{minor}"))
+}
+
+fn compile(
+    args: &KernelArgs,
+    loaded: Loaded,
+    marks: Vec<Mark>,
+    triggers: Vec<Trigger>,
+    arch: String,
+    capability: Option<(u32, u32)>,
+) -> Result<Ready> {
+    let cache = Cache::open(args.cache.as_deref())?;
+    // Cubins alone need no compiler.
+    let needed = loaded.file.sources.iter().any(|source| !source.get_ref().ends_with(".cubin"));
+    let nvcc = if needed { Some(Nvcc::find()?) } else { None };
+    let mut codes = vec![Code::Off];
+    codes.extend(triggers.iter().map(|&trigger| Code::at(trigger)));
+    if capability.is_some() && loaded.stamped() {
+        codes.extend(triggers.iter().map(|trigger| Code::Stamped(trigger.sites())));
+    }
+    // Without a device any machine code of the target will do.
+    let digits: String = arch.chars().filter(char::is_ascii_digit).collect();
+    let number: u32 = digits.parse().unwrap_or(90);
+    let capability = capability.unwrap_or((number / 10, number % 10));
+    let target = Target { arch, capability };
+    let build = Build::new(&loaded, &codes, &target, nvcc.as_ref(), &cache).map_err(tell)?;
+    let mut said: Vec<&str> = Vec::new();
+    for cubin in build.cubins.iter().filter(|cubin| !cubin.said.trim().is_empty()) {
+        if !said.contains(&cubin.said.as_str()) {
+            said.push(&cubin.said);
+        }
+    }
+    said.iter().for_each(|text| terminal::raw(text));
+    if args.unsafe_no_sync {
+        for (trigger, kernel) in build.without_sync(&triggers) {
+            terminal::note(format_args!(
+                "UNSAFE: {kernel} has no sync at {trigger}: its results are luck"
+            ));
+        }
+    } else {
+        build.demand_syncs(&triggers)?;
+    }
+    let compiler = nvcc.map_or_else(String::new, |nvcc| nvcc.version);
+    Ok(Ready { loaded, marks, triggers, build, compiler })
+}
+
+/// What the compiler said goes to the user as it is; the error says which source.
+fn tell(failure: Failure) -> Error {
+    if !failure.said.trim().is_empty() {
+        terminal::raw(&failure.said);
+    }
+    failure.error
+}
+
+fn plan(args: &KernelArgs, ready: &Ready) -> Plan {
+    kernel::plan(&ready.build, &ready.triggers, args.l2, args.seed, args.stopping())
+}
+
+/// What would be measured.
+fn dry_run(args: &KernelArgs, ready: &Ready) -> String {
+    use std::fmt::Write;
+    let plan = plan(args, ready);
+    let record = kernel::record(&ready.loaded, &ready.build, &ready.compiler, args.unsafe_no_sync);
+    let mut text = format!("{}\n", record.name);
+    for (variant, points) in record.variants.iter().zip(plan.groups()) {
+        let axes = variant.axes_text();
+        let axes = if axes.is_empty() { String::new() } else { format!("{axes}: ") };
+        let _ = writeln!(text, "{axes}{}", variant.nodes_text());
+        for point in points {
+            let trigger = point.trigger.map_or("no trigger".to_owned(), |t| t.to_string());
+            let names: Vec<String> = point.arms.iter().map(ToString::to_string).collect();
+            let _ = writeln!(text, "  {} {trigger:<12} {}", point.point, names.join(" "));
+        }
+    }
+    let compiled = ready.build.cubins.iter().filter(|cubin| !cubin.cached).count();
+    let _ = writeln!(text, "{} cubins, {compiled} of them compiled now", ready.build.cubins.len());
+    text
+}
+
+#[cfg(feature = "cuda")]
+fn measure(
+    args: &KernelArgs,
+    loaded: Loaded,
+    marks: Vec<Mark>,
+    triggers: Vec<Trigger>,
+) -> Result<()> {
+    use crate::gpu::UserChains;
+    let gpu = std::rc::Rc::new(super::super::device::open_own(args.no_gate, args.deadline_s)?);
+    let capability = gpu.facts().capability;
+    let arch = arch(args, &loaded, capability);
+    let ready = compile(args, loaded, marks, triggers, arch, Some(capability))?;
+    let device = UserChains::new(&gpu, &ready.loaded, &ready.build);
+    let races = match args.no_check {
+        true => Vec::new(),
+        false => check_races(args, &ready, &gpu, &device)?,
+    };
+    record(args, &ready, &device, &races)
+}
+
+/// Checks every edge of every variant, with the code of each choice of syncs. A race ends it.
+#[cfg(feature = "cuda")]
+fn check_races(
+    args: &KernelArgs,
+    ready: &Ready,
+    gpu: &std::rc::Rc<crate::gpu::Gpu>,
+    device: &crate::gpu::UserChains,
+) -> Result<Vec<serde_json::Value>> {
+    use crate::attach::{Options, RaceVerdict};
+    let options = Options { seed: args.seed, ..Options::default() };
+    let mut triggers: Vec<Trigger> = Vec::new();
+    for &trigger in &ready.triggers {
+        if triggers.iter().all(|known| known.sites().syncs != trigger.sites().syncs) {
+            triggers.push(trigger);
+        }
+    }
+    let mut all = Vec::new();
+    let mut told: Vec<String> = Vec::new();
+    for (variant, resolved) in ready.build.variants.iter().enumerate() {
+        for &trigger in &triggers {
+            for found in device.races(gpu, variant, trigger, &options)? {
+                let edge = format!("{} → {}", found.primary, found.secondary);
+                let race = &found.race;
+                let early =
+                    matches!(race.verdict, RaceVerdict::ReadsEarly | RaceVerdict::WritesEarly);
+                let said =
+                    format!("{edge} at {trigger}: {} ({})", race.verdict.name(), race.reason);
+                if early && !args.unsafe_no_sync {
+                    return Err(Error::new(Kind::Wrong, "put it behind a programmatic edge", said)
+                        .remedy(
+                            "its sync does not stand before every read and write of what earlier \
+                             kernels use; --unsafe-no-sync measures it all the same",
+                        ));
+                }
+                if race.verdict != RaceVerdict::Clean && !told.contains(&said) {
+                    terminal::note(format_args!("race check: {said}"));
+                    told.push(said);
+                }
+                all.push(serde_json::json!({
+                    "axes": resolved.axes, "trigger": trigger, "found": found,
+                }));
+            }
+        }
+    }
+    Ok(all)
+}
+
+#[cfg(not(feature = "cuda"))]
+fn measure(_: &KernelArgs, _: Loaded, _: Vec<Mark>, _: Vec<Trigger>) -> Result<()> {
+    Err(Error::new(Kind::NoGpu, "use the GPU", "this program was built without the cuda feature")
+        .remedy("--dry-run compiles, checks and shows the plan without a GPU"))
+}
+
+/// Measures, writes the run directory, prints the summary and the policy.
+#[cfg_attr(not(feature = "cuda"), allow(dead_code))]
+fn record(
+    args: &KernelArgs,
+    ready: &Ready,
+    device: &dyn Device,
+    races: &[serde_json::Value],
+) -> Result<()> {
+    let plan = plan(args, ready);
+    let mut run = RunDir::create(args.out.as_deref(), "kernel", Timestamp::now())?;
+    let mut manifest = sweep::manifest("kernel", device, &plan);
+    let kernel = kernel::record(&ready.loaded, &ready.build, &ready.compiler, args.unsafe_no_sync);
+    manifest.kernel = Some(kernel);
+    run.write_manifest(&manifest)?;
+    let text = serde_json::to_vec_pretty(races)
+        .map_err(|error| Error::failed("write the race check as JSON", error))?;
+    write_atomically(&run.path().join("races.json"), &text)?;
+    let recorder = sweep::Recorder::new(run, sweep::untouched(&plan));
+    let finished = sweep::measure(args.format, device, &plan, recorder)?;
+    let Some((summary, run)) = finished.measured else { return Ok(()) };
+    let Some(policy) = Policy::of(&run.manifest, &summary) else { return Ok(()) };
+    emit(args, ready, &policy)
+}
+
+#[cfg_attr(not(feature = "cuda"), allow(dead_code))]
+fn emit(args: &KernelArgs, ready: &Ready, policy: &Policy) -> Result<()> {
+    if let Some(path) = &args.emit_header {
+        write_atomically(path, kernel::header(policy).as_bytes())?;
+        terminal::note(path.display());
+    }
+    if args.emit_patch {
+        let best = policy.rows.iter().filter(|row| row.submission.name() == "graph");
+        let best = best.filter_map(|row| match row.decision {
+            Decision::On(trigger) => Some((row.saved_ns.unwrap_or(0.0), trigger)),
+            Decision::Off => None,
+        });
+        let best = best.max_by(|a, b| a.0.total_cmp(&b.0));
+        let text = best.map_or_else(String::new, |(_, trigger)| {
+            kernel::patch(&ready.marks, trigger, &ready.loaded.folder)
+        });
+        match text.is_empty() {
+            true => terminal::note("no trigger site is worth a change of the source"),
+            false => terminal::print(&text)?,
+        }
+    }
+    Ok(())
+}

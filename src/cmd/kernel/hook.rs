@@ -1,0 +1,86 @@
+//! A library with a launch hook: which edges of what it launches are worth being programmatic.
+
+use std::path::Path;
+
+#[cfg(feature = "cuda")]
+pub use with_gpu::run;
+
+use crate::cli::KernelArgs;
+use crate::error::Result;
+
+#[cfg(not(feature = "cuda"))]
+pub fn run(_: &KernelArgs, _: &Path) -> Result<()> {
+    use crate::error::{Error, Kind};
+    Err(Error::new(Kind::NoGpu, "use the GPU", "this program was built without the cuda feature"))
+}
+
+#[cfg(feature = "cuda")]
+mod with_gpu {
+    use std::rc::Rc;
+
+    use jiff::Timestamp;
+
+    use super::super::super::{device, terminal};
+    use super::*;
+    use crate::attach::{self, Flips, Options, Progress};
+    use crate::chain::Dependency;
+    use crate::cli::Format;
+    use crate::error::{Error, Kind};
+    use crate::gpu::{Hook, StreamForm};
+    use crate::record::{directory, write_atomically};
+    use crate::units::us;
+
+    /// Rounds of the stream form.
+    const ROUNDS: usize = 30;
+
+    pub fn run(args: &KernelArgs, library: &Path) -> Result<()> {
+        if !matches!(args.format, Format::Table | Format::Json) {
+            return Err(Error::usage("print the edges of a graph so", "there is no such form")
+                .remedy("use --format table or json"));
+        }
+        let gpu = Rc::new(device::open_own(args.no_gate, args.deadline_s)?);
+        let hook = Rc::new(Hook::open(library, &args.hook_argument)?);
+        let mut graph = hook.attach(&gpu)?;
+        if args.dry_run {
+            return terminal::print(&attach::listing_table(graph.listing()));
+        }
+        let original = graph.variant(&Flips::none(), Dependency::Full)?;
+        let stream = hook.stream_form(&gpu, &original, &hook.memory()?, ROUNDS)?;
+        if stream.wrong_bytes > 0 {
+            let cause = format!("stream and graph differ in {} bytes", stream.wrong_bytes);
+            return Err(Error::new(Kind::Wrong, format!("trust {}", library.display()), cause)
+                .remedy("give pdl_reset: a run must not depend on the one before"));
+        }
+        let options = Options {
+            seed: args.seed,
+            unsafe_no_sync: args.unsafe_no_sync,
+            refine: !args.quick,
+            ..Options::default()
+        };
+        let mut watch = |_: &Progress| true;
+        let report = graph.attribute(&options, &mut watch)?;
+        let folder = directory(args.out.as_deref(), "kernel", Timestamp::now())?;
+        let whole = serde_json::json!({ "stream": stream, "report": report });
+        let json = serde_json::to_string_pretty(&whole)
+            .map_err(|error| Error::failed("write the report as JSON", error))?
+            + "\n";
+        write_atomically(&folder.join("edges.json"), json.as_bytes())?;
+        write_atomically(&folder.join("edges.html"), attach::report_page(&report)?.as_bytes())?;
+        match args.format {
+            Format::Json => terminal::print(&json)?,
+            _ => terminal::print(&(attach::report_table(&report) + &stream_text(&stream)))?,
+        }
+        terminal::note(folder.display());
+        Ok(())
+    }
+
+    fn stream_text(stream: &StreamForm) -> String {
+        format!(
+            "The same launches one by one into a stream take {}, as a graph over the edges of the \
+             capture {} ({} rounds).\n",
+            us(stream.stream_ns),
+            us(stream.graph_ns),
+            stream.rounds
+        )
+    }
+}

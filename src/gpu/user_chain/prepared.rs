@@ -1,0 +1,205 @@
+//! A chain of the user's kernels that is ready to run in one arm.
+
+use std::rc::Rc;
+
+use cudarc::driver::CudaGraph;
+
+use super::UserChains;
+use super::launch::{Config, Launch};
+use super::memory::Buffers;
+use super::module::Resources;
+use super::stamping::Stamping;
+use crate::chain::{Arm, Chain, Dependency, L2, Submission};
+use crate::chain_file::Edge;
+use crate::device::{Device, Flag, Prepared, Proof, Sample, Verification};
+use crate::error::Result;
+use crate::gpu::driver::{Gpu, fault};
+use crate::gpu::graph;
+use crate::interrupt;
+use crate::kernel::Code;
+use crate::stamps::Stamps;
+
+/// One arm of one chain.
+pub struct UserChain<'a> {
+    pub(super) device: &'a UserChains<'a>,
+    pub(super) chain: Chain,
+    pub(super) arm: Arm,
+    /// The code whose stream arm says what is right.
+    judge: Code,
+    pub(super) buffers: Rc<Buffers>,
+    launches: Vec<Launch>,
+    /// What the edge before each launch may become.
+    edges: Vec<Edge>,
+    graph: Option<CudaGraph>,
+    proof: Proof,
+}
+
+impl<'a> UserChain<'a> {
+    pub(super) fn new(device: &'a UserChains<'a>, chain: &Chain, arm: Arm) -> Result<Self> {
+        let code = UserChains::code(chain, arm)?;
+        let (variant, resolved, repeats) = device.variant(chain)?;
+        let buffers = device.buffers(variant, repeats)?;
+        let judge = if device.loaded.file.verify.same_bits { Code::Off } else { code };
+        if !buffers.knows(judge) {
+            device.learn(variant, judge, repeats, &buffers)?;
+        }
+        if chain.l2 == L2::Rotated {
+            device.gpu.flush_buffer()?;
+        }
+        let launches = device.launches(variant, code, repeats, &buffers)?;
+        let edges = (0..repeats).flat_map(|_| resolved.nodes.iter().map(|n| n.edge)).collect();
+        let proof = proof(device, variant, code)?;
+        let chain = *chain;
+        let mut ready =
+            UserChain { device, chain, arm, judge, buffers, launches, edges, graph: None, proof };
+        let submit = || ready.submit(0, ready.launches.len());
+        match arm.submission() {
+            Submission::Graph => {
+                let (graph, edges) = graph::capture(&device.gpu.stream, submit)?;
+                ready.graph = Some(graph);
+                ready.proof.edges = edges;
+            }
+            Submission::Stream => {
+                ready.proof.edges = graph::edges_of(&device.gpu.stream, submit)?;
+            }
+        }
+        Ok(ready)
+    }
+
+    fn submit(&self, from: usize, to: usize) -> Result<()> {
+        self.submit_of(&self.launches, from, to)
+    }
+
+    /// Queues launches [from, to); the first has a full dependency.
+    pub(super) fn submit_of(&self, launches: &[Launch], from: usize, to: usize) -> Result<()> {
+        let programmatic = self.arm.dependency() == Dependency::Programmatic;
+        let part = launches.iter().enumerate().take(to).skip(from);
+        for (at, launch) in part {
+            let behind = programmatic && at != from && self.edges[at] == Edge::Programmatic;
+            // SAFETY: modules and buffers outlive the stream's work: it is drained by every caller.
+            unsafe { launch.queue(self.device.gpu.stream.cu_stream(), behind) }?;
+        }
+        Ok(())
+    }
+
+    fn run(&self) -> Result<()> {
+        match &self.graph {
+            Some(graph) => graph.launch().map_err(|error| fault("launch the graph", error)),
+            None => self.submit(0, self.launches.len()),
+        }
+    }
+
+    /// Compares, and makes the buffers what they were.
+    pub(super) fn check(&self) -> Result<()> {
+        self.buffers.queue_comparison(self.judge)?;
+        self.buffers.restore()
+    }
+
+    /// The duration of one chain, in pieces where it is longer than the queue.
+    fn isolated(&self, flags: &mut Vec<Flag>) -> Result<f64> {
+        let gpu = self.device.gpu;
+        let (launches, piece) = (self.launches.len(), piece(gpu) as usize);
+        if self.graph.is_some() || launches <= piece {
+            return Ok(gpu.timed(gpu.gated(), flags, || self.run(), || self.check())?.events_ns);
+        }
+        flags.push(Flag::Split);
+        let mut total = 0.0;
+        for from in (0..launches).step_by(piece) {
+            let to = launches.min(from + piece);
+            let after = || if to == launches { self.check() } else { Ok(()) };
+            total += gpu.timed(gpu.gated(), flags, || self.submit(from, to), after)?.events_ns;
+        }
+        flags.dedup();
+        Ok(total)
+    }
+}
+
+/// Launches that one gated piece of a stream chain may have: events and the check need room too.
+pub(super) fn piece(gpu: &Gpu) -> u32 {
+    const QUEUE_SHARE: f64 = 0.8;
+    match gpu.gated() {
+        true => ((f64::from(gpu.facts().queue_depth) * QUEUE_SHARE) as u32).max(1),
+        false => u32::MAX,
+    }
+}
+
+/// What was armed: of several kernels the least that holds for each of them.
+fn proof(device: &UserChains, variant: usize, code: Code) -> Result<Proof> {
+    let resolved = &device.build.variants[variant];
+    let nodes = device.build.nodes(variant, code).unwrap_or_default();
+    let mut all: Vec<Resources> = Vec::new();
+    let mut names: Vec<&str> = Vec::new();
+    for (node, &code) in resolved.nodes.iter().zip(nodes) {
+        let kernel = device.build.kernel(code);
+        let function = device.module(code.cubin)?.function(&kernel.name)?;
+        all.push(function.prepare(&Config::of(node), &node.kernel)?);
+        if !names.contains(&kernel.name.as_str()) {
+            names.push(&kernel.name);
+        }
+    }
+    let kernels = || nodes.iter().map(|&node| device.build.kernel(node));
+    let least = |of: fn(&Resources) -> u32| all.iter().map(of).min();
+    let most = |of: fn(&Resources) -> u32| all.iter().map(of).max();
+    Ok(Proof {
+        kernel: names.join(" "),
+        ptx_version: least(|r| r.ptx_version),
+        binary_version: least(|r| r.binary_version),
+        syncs: kernels().map(|kernel| kernel.syncs.len() as u32).min(),
+        triggers: Some(kernels().map(|kernel| kernel.triggers.len() as u32).sum()),
+        edges: Vec::new(),
+        paths: None,
+        registers: most(|r| r.registers),
+        local_bytes: most(|r| r.local_bytes),
+        blocks_per_sm: least(|r| r.blocks_per_sm),
+    })
+}
+
+impl Prepared for UserChain<'_> {
+    fn proof(&self) -> &Proof {
+        &self.proof
+    }
+
+    fn verify(&mut self) -> Result<Verification> {
+        let what = "run the chain";
+        let gpu = self.device.gpu;
+        self.buffers.clear_differences()?;
+        match self.graph {
+            Some(_) => self.run()?,
+            None => {
+                for from in (0..self.launches.len()).step_by(piece(gpu) as usize) {
+                    self.submit(from, self.launches.len().min(from + piece(gpu) as usize))?;
+                }
+            }
+        }
+        self.check()?;
+        gpu.done.record(&gpu.stream).map_err(|error| fault(what, error))?;
+        gpu.wait(&gpu.done, what)?;
+        self.buffers.verification()
+    }
+
+    fn sample(&mut self) -> Result<Sample> {
+        interrupt::check("go on measuring")?;
+        self.buffers.clear_differences()?;
+        if self.chain.l2 == L2::Rotated {
+            self.device.gpu.flush()?;
+        }
+        let mut flags = Vec::new();
+        let duration_ns = self.isolated(&mut flags)?;
+        let mismatches = self.buffers.verification()?.mismatches;
+        if mismatches > 0 {
+            flags.push(Flag::Wrong);
+        }
+        Ok(Sample { duration_ns, flags, mismatches })
+    }
+
+    fn stamps(&mut self, repetitions: u32) -> Result<Option<Stamps>> {
+        let sites = match UserChains::code(&self.chain, self.arm)? {
+            Code::Sites(sites) => sites,
+            _ => return Ok(None),
+        };
+        match Stamping::new(self, Code::Stamped(sites))? {
+            Some(stamping) => stamping.run(self, repetitions),
+            None => Ok(None),
+        }
+    }
+}

@@ -1,0 +1,294 @@
+//! From a chain file to the machine code of every node at every site.
+
+use std::collections::HashMap;
+use std::path::PathBuf;
+
+use crate::chain::{Sites, Trigger};
+use crate::chain_file::{Edge, Loaded, Resolved, ResolvedNode, suggestion};
+use crate::compile::{Cache, Compiled, Failure, Job, KernelCode, Nvcc, compile_all};
+use crate::error::{Error, Kind, Result};
+
+/// Machine code of a chain.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Code {
+    /// Marks compile to nothing: the baseline.
+    Off,
+    /// With these sites.
+    Sites(Sites),
+    /// With these sites and stamps.
+    Stamped(Sites),
+    /// With these sites, and a sleep of so many ns behind every trigger.
+    Check(Sites, u32),
+}
+
+impl Code {
+    /// The code that a subject and its control run at a trigger.
+    pub fn at(trigger: Trigger) -> Code {
+        Code::Sites(trigger.sites())
+    }
+
+    fn flags(self) -> Vec<String> {
+        let sites = |sites: Sites| {
+            vec![
+                format!("-DPDL_TRIGGER_SITES={:#x}", sites.triggers),
+                format!("-DPDL_SYNC_SITES={:#x}", sites.syncs),
+            ]
+        };
+        match self {
+            Code::Off => vec!["-DPDL_OFF".into()],
+            Code::Sites(chosen) => sites(chosen),
+            Code::Stamped(chosen) => [sites(chosen), vec!["-DPDL_STAMPS".into()]].concat(),
+            Code::Check(chosen, ns) => {
+                [sites(chosen), vec![format!("-DPDL_CHECK_NS={ns}")]].concat()
+            }
+        }
+    }
+}
+
+/// What is compiled for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Target {
+    /// `sm_90`.
+    pub arch: String,
+    /// Major and minor capability of the device that runs it.
+    pub capability: (u32, u32),
+}
+
+/// The code of one node: a cubin and a kernel in it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NodeCode {
+    /// Place in [`Build::cubins`].
+    pub cubin: usize,
+    /// Place in its kernels.
+    pub kernel: usize,
+}
+
+/// Everything that was compiled.
+#[derive(Debug)]
+pub struct Build {
+    /// Each once.
+    pub cubins: Vec<Compiled>,
+    /// Sets of axis values, resolved.
+    pub variants: Vec<Resolved>,
+    nodes: HashMap<(usize, Code), Vec<NodeCode>>,
+}
+
+impl Build {
+    /// Compiles every variant with every code, in parallel.
+    ///
+    /// # Errors
+    /// The compiler's, or a kernel or arguments that do not fit.
+    pub fn new(
+        loaded: &Loaded,
+        codes: &[Code],
+        target: &Target,
+        nvcc: Option<&Nvcc>,
+        cache: &Cache,
+    ) -> Result<Build, Failure> {
+        let variants: Vec<Resolved> =
+            loaded.variants()?.iter().map(|axes| loaded.resolve(axes)).collect::<Result<_>>()?;
+        let mut jobs: Vec<Job> = Vec::new();
+        // Of each variant and code, the job of each source.
+        let mut of: Vec<((usize, Code), Vec<usize>)> = Vec::new();
+        for (at, variant) in variants.iter().enumerate() {
+            for &code in codes {
+                let places = (0..loaded.file.sources.len())
+                    .map(|source| add(&mut jobs, job(loaded, variant, code, source, target)));
+                of.push(((at, code), places.collect()));
+            }
+        }
+        let cubins = compile_all(nvcc, cache, &jobs)?;
+        for (job, cubin) in jobs.iter().zip(&cubins) {
+            check_arch(job, cubin, target)?;
+        }
+        let mut nodes = HashMap::new();
+        for ((variant, code), sources) in of {
+            let found = variants[variant].nodes.iter().map(|node| {
+                let found = find(loaded, node, &sources, &cubins)?;
+                check_arguments(loaded, node, &cubins[found.cubin].kernels[found.kernel])?;
+                Ok(found)
+            });
+            nodes.insert((variant, code), found.collect::<Result<Vec<_>>>()?);
+        }
+        Ok(Build { cubins, variants, nodes })
+    }
+
+    /// The code of every node of a variant; `None` where it was not compiled.
+    pub fn nodes(&self, variant: usize, code: Code) -> Option<&[NodeCode]> {
+        self.nodes.get(&(variant, code)).map(Vec::as_slice)
+    }
+
+    /// A node's kernel.
+    pub fn kernel(&self, node: NodeCode) -> &KernelCode {
+        &self.cubins[node.cubin].kernels[node.kernel]
+    }
+
+    /// Kernels that would stand behind a programmatic edge without a sync in their machine code, at
+    /// each trigger.
+    pub fn without_sync(&self, triggers: &[Trigger]) -> Vec<(Trigger, String)> {
+        let mut found = Vec::new();
+        for (at, variant) in self.variants.iter().enumerate() {
+            for &trigger in triggers {
+                let Some(codes) = self.nodes(at, Code::at(trigger)) else { continue };
+                for (node, &code) in variant.nodes.iter().zip(codes) {
+                    let bare = self.kernel(code).syncs.is_empty();
+                    let entry = (trigger, node.kernel.clone());
+                    if node.edge == Edge::Programmatic && bare && !found.contains(&entry) {
+                        found.push(entry);
+                    }
+                }
+            }
+        }
+        found
+    }
+
+    /// Refuses kernels without a sync behind programmatic edges.
+    ///
+    /// # Errors
+    /// Exit code 4, with the kernels and what to do.
+    pub fn demand_syncs(&self, triggers: &[Trigger]) -> Result<()> {
+        let found = self.without_sync(triggers);
+        let Some((trigger, kernel)) = found.first() else { return Ok(()) };
+        let cause = format!("{kernel} has no sync in its machine code at {trigger}");
+        Err(Error::new(Kind::Wrong, "put it behind a programmatic edge", cause).remedy(
+            "put PDL_SYNC_SITE(n) before it first reads what an earlier kernel writes, or write \
+             edge = \"full\" in its node; --unsafe-no-sync measures it all the same and marks \
+             every output",
+        ))
+    }
+}
+
+/// Place of the job that makes what `job` does. Jobs that differ in template instances alone are
+/// one: the compiler is started once.
+fn add(jobs: &mut Vec<Job>, job: Job) -> usize {
+    let same = |known: &Job| {
+        (&known.source, &known.arch, &known.flags, &known.include)
+            == (&job.source, &job.arch, &job.flags, &job.include)
+    };
+    match jobs.iter().position(same) {
+        Some(at) => {
+            for instance in job.instances {
+                if !jobs[at].instances.contains(&instance) {
+                    jobs[at].instances.push(instance);
+                }
+            }
+            at
+        }
+        None => {
+            jobs.push(job);
+            jobs.len() - 1
+        }
+    }
+}
+
+fn job(loaded: &Loaded, variant: &Resolved, code: Code, source: usize, target: &Target) -> Job {
+    let file = &loaded.file;
+    let path: PathBuf = loaded.folder.join(file.sources[source].get_ref());
+    let is_cu = path.extension().is_some_and(|extension| extension == "cu");
+    let mut job = Job {
+        source: path,
+        arch: target.arch.clone(),
+        flags: Vec::new(),
+        include: Vec::new(),
+        instances: Vec::new(),
+    };
+    if job.source.extension().is_some_and(|extension| extension == "ptx") {
+        job.flags = file.flags.iter().filter(|flag| flag.starts_with("-O")).cloned().collect();
+    }
+    // PTX and cubins have no marks: one job for all codes.
+    if !is_cu {
+        return job;
+    }
+    job.flags.clone_from(&file.flags);
+    job.flags.extend(code.flags());
+    for define in &file.defines {
+        let name = define.get_ref();
+        job.flags.push(format!("-D{name}={}", variant.axes.get(name).copied().unwrap_or_default()));
+    }
+    job.include = file.include.iter().map(|folder| loaded.folder.join(folder.get_ref())).collect();
+    let only = file.sources.iter().filter(|s| s.get_ref().ends_with(".cu")).count() == 1;
+    for node in &variant.nodes {
+        let name = &node.kernel;
+        let here = node.source.map_or(only, |named| named == source);
+        let instance = name.contains('<') && name.ends_with('>');
+        if instance && here && !job.instances.contains(name) {
+            job.instances.push(name.clone());
+        }
+    }
+    job
+}
+
+fn check_arch(job: &Job, cubin: &Compiled, target: &Target) -> Result<()> {
+    let (major, minor) = target.capability;
+    if cubin.arch / 10 == major && cubin.arch % 10 <= minor {
+        return Ok(());
+    }
+    let cause =
+        format!("it is machine code for sm_{}, and this GPU is {major}.{minor}", cubin.arch);
+    Err(Error::failed(format!("use {}", job.source.display()), cause)
+        .remedy("compile it for this GPU, or give its .cu or .ptx"))
+}
+
+/// The kernel of a node in the cubins of its sources.
+fn find(
+    loaded: &Loaded,
+    node: &ResolvedNode,
+    sources: &[usize],
+    cubins: &[Compiled],
+) -> Result<NodeCode> {
+    let wanted = |source: usize| node.source.is_none_or(|named| named == source);
+    let looked: Vec<usize> =
+        sources.iter().enumerate().filter(|(at, _)| wanted(*at)).map(|(_, &cubin)| cubin).collect();
+    let mut found = looked.iter().filter_map(|&cubin| {
+        let kernel = cubins[cubin].kernel(&node.kernel)?;
+        let kernel = cubins[cubin].kernels.iter().position(|other| other == kernel)?;
+        Some(NodeCode { cubin, kernel })
+    });
+    match (found.next(), found.next()) {
+        (Some(one), None) => Ok(one),
+        (Some(_), Some(_)) => {
+            let cause = format!("several sources have a kernel {}", node.kernel);
+            Err(loaded.error(node.span.clone(), cause).remedy("say which with source = \"…\""))
+        }
+        (None, _) => {
+            let mut names: Vec<&str> = looked
+                .iter()
+                .flat_map(|&cubin| cubins[cubin].kernels.iter().map(|k| k.short.as_str()))
+                .collect();
+            names.sort_unstable();
+            let near = suggestion(&node.kernel, names.iter().copied());
+            let list = if names.is_empty() { "none".into() } else { names.join(", ") };
+            let cause = format!("no source has a kernel {}{near}; kernels: {list}", node.kernel);
+            let remedy = match node.kernel.contains('<') {
+                true => "say with source = \"…\" which source makes the template instance",
+                false => "write the name as the source does, with its namespace",
+            };
+            Err(loaded.error(node.span.clone(), cause).remedy(remedy))
+        }
+    }
+}
+
+/// Compares number and sizes of the arguments with the kernel's parameters.
+fn check_arguments(loaded: &Loaded, node: &ResolvedNode, kernel: &KernelCode) -> Result<()> {
+    if kernel.parameters.is_empty() {
+        return Ok(());
+    }
+    let sizes: Vec<u32> = kernel.parameters.iter().map(|&(_, size)| size).collect();
+    let given: Vec<u32> = node.args.iter().map(|arg| arg.bytes.len() as u32).collect();
+    if sizes == given {
+        return Ok(());
+    }
+    let cause = match sizes.iter().zip(&given).position(|(size, given)| size != given) {
+        Some(at) if sizes.len() == given.len() => format!(
+            "parameter {at} of {} has {} bytes, and argument {at} has {}",
+            kernel.demangled, sizes[at], given[at]
+        ),
+        _ => format!(
+            "{} takes {} arguments, and {} are given",
+            kernel.demangled,
+            sizes.len(),
+            given.len()
+        ),
+    };
+    Err(loaded.error(node.span.clone(), cause))
+}
