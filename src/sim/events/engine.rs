@@ -3,10 +3,10 @@
 use std::collections::VecDeque;
 
 use super::memory::{Memory, Reached};
-use super::node::{Block, Node, Phase, Window};
+use super::node::{Block, Phase, Window};
 use super::queue::{Queue, What};
-use super::sm::{Job, Slots, Sm};
-use super::work::{Fires, Link, Piece, Wait, Work};
+use super::sm::{Slots, Sm};
+use super::work::{Fires, Link, Piece, Work};
 
 /// What a run came to.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -31,31 +31,32 @@ pub fn run(work: &Work, nodes: u32, seed: u64, see: &mut dyn FnMut(u32, &[Block]
 
 /// What the dispatcher knows.
 #[derive(Debug)]
-struct Dispatcher {
-    slots: Slots,
+pub(super) struct Dispatcher {
+    pub(super) slots: Slots,
     /// Slots of blocks that have exited, and when they can be used, in order of time.
-    freed: VecDeque<(f64, u32)>,
+    pub(super) freed: VecDeque<(f64, u32)>,
     /// Nodes to be placed, in order, and the next block of the first.
-    nodes: VecDeque<u32>,
-    block: u32,
+    pub(super) nodes: VecDeque<u32>,
+    pub(super) block: u32,
     /// Whether an event to place is under way.
-    due: bool,
+    pub(super) due: bool,
 }
 
-struct Engine<'a> {
-    work: &'a Work,
-    nodes: u32,
-    seed: u64,
-    see: &'a mut dyn FnMut(u32, &[Block]),
-    queue: Queue,
-    memory: Memory,
-    sms: Vec<Sm>,
-    dispatcher: Dispatcher,
-    window: Window,
-    now_ns: f64,
-    end_ns: f64,
-    events: u64,
-    reached: Vec<Reached>,
+/// A run under way.
+pub(super) struct Engine<'a> {
+    pub(super) work: &'a Work,
+    pub(super) nodes: u32,
+    pub(super) seed: u64,
+    pub(super) see: &'a mut dyn FnMut(u32, &[Block]),
+    pub(super) queue: Queue,
+    pub(super) memory: Memory,
+    pub(super) sms: Vec<Sm>,
+    pub(super) dispatcher: Dispatcher,
+    pub(super) window: Window,
+    pub(super) now_ns: f64,
+    pub(super) end_ns: f64,
+    pub(super) events: u64,
+    pub(super) reached: Vec<Reached>,
 }
 
 impl<'a> Engine<'a> {
@@ -108,7 +109,7 @@ impl<'a> Engine<'a> {
         true
     }
 
-    fn block(&mut self, node: u32, block: u32) -> &mut Block {
+    pub(super) fn block(&mut self, node: u32, block: u32) -> &mut Block {
         &mut self.window.node(node).blocks[block as usize]
     }
 
@@ -121,7 +122,7 @@ impl<'a> Engine<'a> {
     }
 
     /// Has the dispatcher look again, unless it is going to.
-    fn wake(&mut self, in_ns: f64) {
+    pub(super) fn wake(&mut self, in_ns: f64) {
         if !self.dispatcher.due && !self.dispatcher.nodes.is_empty() {
             self.dispatcher.due = true;
             self.queue.push(self.now_ns + in_ns, What::Place);
@@ -179,7 +180,7 @@ impl<'a> Engine<'a> {
     }
 
     /// A block's first instruction.
-    fn begin(&mut self, node: u32, block: u32, sm: u32) {
+    pub(super) fn begin(&mut self, node: u32, block: u32, sm: u32) {
         let (now_ns, work) = (self.now_ns, self.work);
         let placed = self.block(node, block);
         (placed.sm, placed.begin_ns, placed.phase) = (sm, now_ns, Phase::Approach);
@@ -206,299 +207,6 @@ impl<'a> Engine<'a> {
             self.queue.push(now_ns + launch_ns, What::Launch(node + 1));
         }
     }
-
-    /// The end of what a block does for a fixed time before its sync.
-    fn approach(&mut self, node: u32, block: u32) {
-        let Piece::Issue(units) = self.work.preamble else { return self.arrive(node, block) };
-        let waiting = self.block(node, block);
-        waiting.phase = Phase::Preamble;
-        let sm = waiting.sm;
-        self.issue(sm, Job::new(node, block, units, None));
-    }
-
-    /// Adds work to an SM's schedulers.
-    fn issue(&mut self, sm: u32, job: Job) {
-        self.settle(sm);
-        self.sms[sm as usize].add(job);
-        self.share(sm);
-    }
-
-    /// Brings an SM up to date; what has come to its trigger or end goes on.
-    fn settle(&mut self, sm: u32) {
-        let mut reached = std::mem::take(&mut self.reached);
-        let now_ns = self.now_ns;
-        self.sms[sm as usize].advance(now_ns, |job, ended| {
-            reached.push(Reached { node: job.node, block: job.block, ended });
-        });
-        self.go_on(&mut reached);
-        self.reached = reached;
-    }
-
-    fn go_on(&mut self, reached: &mut Vec<Reached>) {
-        for Reached { node, block, ended } in reached.drain(..) {
-            match self.block(node, block).phase {
-                Phase::Preamble => self.arrive(node, block),
-                Phase::Body if !ended => self.signal(node, block, self.now_ns),
-                Phase::Body => self.tail(node, block),
-                _ => self.fetched(node, block),
-            }
-        }
-    }
-
-    fn share(&mut self, sm: u32) {
-        let state = &mut self.sms[sm as usize];
-        let next_ns = state.share(self.work.warps, &self.work.issue);
-        if let Some(next_ns) = next_ns {
-            self.queue.push(next_ns, What::Issue { sm, version: state.version });
-        }
-        if matches!(self.work.body, Piece::Stream(_)) {
-            self.memory.beside(self.now_ns, sm, next_ns.is_some());
-        }
-    }
-
-    fn issued(&mut self, sm: u32, version: u32) {
-        if self.sms[sm as usize].version != version {
-            self.events -= 1;
-            return;
-        }
-        self.settle(sm);
-        // Settling may have begun work here, and shared already.
-        if self.sms[sm as usize].version == version {
-            self.share(sm);
-        }
-    }
-
-    fn streamed(&mut self) {
-        let mut reached = std::mem::take(&mut self.reached);
-        self.memory.take(self.now_ns, &mut reached);
-        self.go_on(&mut reached);
-        self.reached = reached;
-    }
-
-    fn fetched(&mut self, node: u32, block: u32) {
-        let waiting = self.block(node, block);
-        waiting.fetched = true;
-        if waiting.phase == Phase::Fetching {
-            self.body(node, block);
-        }
-    }
-
-    /// Arrival at the sync.
-    fn arrive(&mut self, node: u32, block: u32) {
-        let now_ns = self.now_ns;
-        let arrived = self.block(node, block);
-        arrived.arrive_ns = now_ns;
-        let gate_ns = match self.work.wait {
-            _ if node == 0 => f64::NEG_INFINITY,
-            Wait::Nothing => f64::NEG_INFINITY,
-            Wait::Grid(_) => self.window.node(node).gate_ns,
-            Wait::Neighbour(ns) => {
-                let neighbour = (block + 1) % self.work.grid_blocks;
-                let primary = self.block(node - 1, neighbour);
-                if primary.phase == Phase::Ended { primary.end_ns + ns } else { f64::INFINITY }
-            }
-        };
-        let head_ns = self.work.head_ns;
-        let waits = gate_ns == f64::INFINITY || self.holds(gate_ns);
-        let arrived = self.block(node, block);
-        if waits {
-            arrived.phase = Phase::Waiting;
-            return;
-        }
-        let release_ns = now_ns.max(gate_ns);
-        arrived.release_ns = release_ns;
-        arrived.phase = Phase::Head;
-        self.released(node, block);
-        self.queue.push(release_ns + head_ns, What::Timer { node, block });
-    }
-
-    /// Whether the return of the sync is an event to come, which takes all that wait along.
-    fn holds(&self, gate_ns: f64) -> bool {
-        matches!(self.work.wait, Wait::Grid(_)) && gate_ns > self.now_ns
-    }
-
-    /// The sync returns to all blocks that wait in it.
-    fn release(&mut self, node: u32) {
-        let (now_ns, fires) = (self.now_ns, self.work.fires);
-        let mut any = false;
-        for block in 0..self.work.grid_blocks {
-            let waiting = self.block(node, block);
-            if waiting.phase == Phase::Waiting {
-                (waiting.phase, waiting.release_ns, any) = (Phase::Head, now_ns, true);
-                if fires == Fires::AfterSync {
-                    self.signal(node, block, now_ns);
-                }
-            }
-        }
-        if any {
-            self.queue.push(now_ns + self.work.head_ns, What::Heads(node));
-        }
-    }
-
-    fn released(&mut self, node: u32, block: u32) {
-        if self.work.fires == Fires::AfterSync {
-            let release_ns = self.block(node, block).release_ns;
-            self.signal(node, block, release_ns);
-        }
-    }
-
-    /// The bodies of all blocks that were released together.
-    fn heads(&mut self, node: u32) {
-        let released_ns = self.window.node(node).gate_ns;
-        for block in 0..self.work.grid_blocks {
-            let waiting = self.block(node, block);
-            if waiting.phase == Phase::Head && waiting.release_ns == released_ns {
-                self.body(node, block);
-            }
-        }
-    }
-
-    fn timer(&mut self, node: u32, block: u32) {
-        match self.block(node, block).phase {
-            Phase::Head => self.body(node, block),
-            _ => self.exit(node, block),
-        }
-    }
-
-    /// The body's work begins, or waits for what was fetched for it.
-    fn body(&mut self, node: u32, block: u32) {
-        let (now_ns, work) = (self.now_ns, self.work);
-        let part = match work.fires {
-            Fires::Work(part) => Some(part),
-            _ => None,
-        };
-        let state = self.block(node, block);
-        if !state.fetched {
-            state.phase = Phase::Fetching;
-            return;
-        }
-        state.phase = Phase::Body;
-        let sm = state.sm;
-        match work.body {
-            Piece::Fixed(ns) => {
-                if let Some(part) = part {
-                    self.signal(node, block, now_ns + part * ns);
-                }
-                self.end_at(node, block, now_ns + ns);
-            }
-            Piece::Issue(units) => {
-                let mark = part.map(|part| part * units);
-                self.issue(sm, Job::new(node, block, units, mark));
-            }
-            Piece::Stream(bytes) => {
-                let mark = part.map(|part| part * bytes);
-                self.memory.begin(now_ns, sm, (node, block), bytes, mark);
-            }
-        }
-    }
-
-    /// The body's work is done.
-    fn tail(&mut self, node: u32, block: u32) {
-        let reading_ns = self.work.fetch.map_or(0.0, |fetch| fetch.reading_ns);
-        if !self.block(node, block).signalled && matches!(self.work.fires, Fires::Work(_)) {
-            self.signal(node, block, self.now_ns);
-        }
-        self.end_at(node, block, self.now_ns + reading_ns);
-    }
-
-    /// The body's work ends at `work_end_ns`; what comes after it takes a fixed time.
-    fn end_at(&mut self, node: u32, block: u32, work_end_ns: f64) {
-        let work = self.work;
-        let body_ns = work_end_ns - self.block(node, block).release_ns;
-        let by_chance = uniform(self.seed, node, block);
-        let apart_ns = (work.spread_ns + work.spread_ratio * body_ns) * by_chance
-            + work.straggle_ns * by_chance.powi(FEW);
-        let end_ns = work_end_ns + self.work.tail_ns + apart_ns;
-        self.block(node, block).phase = Phase::Tail;
-        if let Fires::BeforeEnd(ns) = self.work.fires {
-            self.signal(node, block, (end_ns - ns).max(self.now_ns));
-        }
-        self.queue.push(end_ns, What::Timer { node, block });
-    }
-
-    /// A block has triggered at `at_ns`, or exits.
-    fn signal(&mut self, node: u32, block: u32, at_ns: f64) {
-        let state = self.block(node, block);
-        state.signalled = true;
-        if self.work.fires != Fires::Exit {
-            self.block(node, block).trigger_ns = at_ns;
-        }
-        let grid_blocks = self.work.grid_blocks;
-        let primary = self.window.node(node);
-        primary.signalled += 1;
-        primary.fired_ns = primary.fired_ns.max(at_ns);
-        if primary.signalled == grid_blocks
-            && let Link::Programmatic { launch_ns, exit_launch_ns } = self.work.link
-        {
-            let exits = self.work.fires == Fires::Exit;
-            let latency_ns = if exits { exit_launch_ns } else { launch_ns };
-            let at_ns = self.window.node(node).fired_ns + latency_ns;
-            self.queue.push(at_ns.max(self.now_ns), What::Launch(node + 1));
-        }
-    }
-
-    /// A block's last instruction.
-    fn exit(&mut self, node: u32, block: u32) {
-        let (now_ns, work) = (self.now_ns, self.work);
-        let state = self.block(node, block);
-        (state.phase, state.end_ns) = (Phase::Ended, now_ns);
-        let (sm, signalled) = (state.sm, state.signalled);
-        if !signalled {
-            self.signal(node, block, now_ns);
-        }
-        if work.link == Link::Stays && node + 1 < self.nodes {
-            self.window.ensure(node + 1, work.grid_blocks);
-            self.begin(node + 1, block, sm);
-        } else {
-            self.dispatcher.freed.push_back((now_ns + work.refill_ns, sm));
-            self.wake(work.refill_ns);
-        }
-        if let Wait::Neighbour(ns) = work.wait {
-            self.wake_neighbour(node, block, ns);
-        }
-        let primary = self.window.node(node);
-        primary.ended += 1;
-        primary.end_ns = now_ns;
-        if primary.ended == work.grid_blocks {
-            self.complete(node);
-        }
-    }
-
-    /// The block of the next node that polls this one's flag.
-    fn wake_neighbour(&mut self, node: u32, block: u32, ns: f64) {
-        let (now_ns, head_ns) = (self.now_ns, self.work.head_ns);
-        let waiter = (block + self.work.grid_blocks - 1) % self.work.grid_blocks;
-        let Some(secondary) = self.window.get(node + 1) else { return };
-        let state = &mut secondary.blocks[waiter as usize];
-        if state.phase == Phase::Waiting {
-            (state.phase, state.release_ns) = (Phase::Head, now_ns + ns);
-            self.queue.push(now_ns + ns + head_ns, What::Timer { node: node + 1, block: waiter });
-        }
-    }
-
-    /// All blocks of a node have ended.
-    fn complete(&mut self, node: u32) {
-        let (now_ns, work) = (self.now_ns, self.work);
-        self.end_ns = now_ns;
-        let next = node + 1;
-        if next < self.nodes {
-            if let Link::Full(gap_ns) = work.link {
-                self.queue.push(now_ns + gap_ns, What::Launch(next));
-            }
-            if let Wait::Grid(ns) = work.wait {
-                self.window.ensure(next, work.grid_blocks).gate_ns = now_ns + ns;
-                self.queue.push(now_ns + ns, What::Release(next));
-            }
-        }
-        // Whose flags are polled has to stay one node longer.
-        let kept = matches!(work.wait, Wait::Neighbour(_)) && next < self.nodes;
-        let done = if kept { node } else { next };
-        while self.window.first() < done {
-            let see = &mut *self.see;
-            self.window.retire(|index, node: &Node| see(index, &node.blocks));
-        }
-        self.wake(0.0);
-    }
 }
 
 /// Ranges of SMs that a cluster stays in.
@@ -508,16 +216,4 @@ fn groups(sizes: &[u32]) -> impl Iterator<Item = std::ops::Range<u32>> {
         *first = group.end;
         Some(group)
     })
-}
-
-/// Power of a uniform number that is near 1 for one block in a hundred only.
-const FEW: i32 = 30;
-
-/// A number from 0 to 1 for each block of each node of a seed (the finaliser of splitmix64).
-fn uniform(seed: u64, node: u32, block: u32) -> f64 {
-    let place = u64::from(node) << 32 | u64::from(block);
-    let z = seed ^ place.wrapping_add(1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
-    let z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-    let z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-    (z ^ (z >> 31)) as f64 / u64::MAX as f64
 }

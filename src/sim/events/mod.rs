@@ -14,6 +14,7 @@
 mod engine;
 mod memory;
 mod node;
+mod phases;
 mod queue;
 mod sm;
 #[cfg(test)]
