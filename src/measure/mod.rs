@@ -6,8 +6,10 @@ mod group;
 mod plan;
 mod race;
 mod resume;
+mod rounds;
 mod stopping;
 mod unpaired;
+mod watch;
 
 pub use calibrate::{Calibrated, calibrate, measure_work};
 pub use group::measure_group;

@@ -164,7 +164,7 @@ pub struct SampleRow {
     pub order: u32,
     /// Duration of the chain, ns.
     pub duration_ns: f64,
-    /// SM clock when the round began, MHz.
+    /// SM clock when the sample ended, MHz; in runs of earlier versions when its round began.
     pub sm_mhz: Option<u32>,
     /// Why the sample is special.
     pub flags: Vec<Flag>,
