@@ -358,3 +358,6 @@ impl Sink for Recorder {
         self.bar.set_position((whole * 1000.0) as u64);
     }
 }
+
+#[cfg(test)]
+mod full_disk;

@@ -27,6 +27,8 @@ use serde::{Deserialize, Serialize};
 
 pub use self::attached::{CHECK, CONFORM, read_attached, read_findings};
 pub use self::derived::write_derived;
+#[cfg(test)]
+pub(crate) use self::disk::fault;
 pub use self::disk::write_atomically;
 pub use self::kernel::{KernelNode, KernelRun, KernelVariant};
 pub use self::output::Output;
