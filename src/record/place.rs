@@ -77,7 +77,9 @@ fn clear_unbegun(path: &Path) -> bool {
         }
         left.push(entry.path());
     }
-    // Without samples.csv it is no directory that a run began in.
+    // Without samples.csv it is no directory that a run began in: it goes last, lest a kill in here
+    // leaves one that nobody knows.
+    left.sort_by_key(|file| file.ends_with(samples::FILE));
     left.iter().any(|file| file.ends_with(samples::FILE))
         && left.iter().all(|file| fs::remove_file(file).is_ok())
 }

@@ -108,7 +108,8 @@ fn one_run(rng: &mut ChaCha8Rng, most: Duration, kills: u32, tally: &mut Tally) 
             child = begin(dir.path(), &SWEEP);
         }
     }
-    child.wait().unwrap();
+    let ended = child.wait().unwrap();
+    assert!(ended.success() || files.join("end.json").exists(), "{ended}");
     tally.runs += 1;
     check(dir.path(), &kept, &taken_up, killed);
 }
