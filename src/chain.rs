@@ -35,7 +35,7 @@ impl Dependency {
 }
 
 /// How a chain reaches the device.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Submission {
     /// One launch a node into a stream.
@@ -389,13 +389,15 @@ named!(TriggerBy, PreambleKind, BodyKind, L2, Mode, Arm);
 pub enum Arm {
     /// Stream launches of the native kernel over full dependencies: a baseline.
     Stream,
+    /// The stream baseline a second time: the noise floor of stream arms.
+    StreamAa,
     /// Stream launches of the programmatic kernel over full dependencies: a control.
     StreamFull,
     /// Stream launches with the programmatic attribute: a subject.
     StreamPdl,
     /// A graph of native kernels over full edges: the baseline.
     Graph,
-    /// The baseline a second time: the noise floor.
+    /// The graph baseline a second time: the noise floor of graph arms.
     GraphAa,
     /// A graph of the programmatic kernel over full edges: a control.
     GraphFull,
@@ -416,7 +418,7 @@ impl Arm {
     /// How the arm's nodes reach the device.
     pub fn submission(self) -> Submission {
         match self {
-            Arm::Stream | Arm::StreamFull | Arm::StreamPdl => Submission::Stream,
+            Arm::Stream | Arm::StreamAa | Arm::StreamFull | Arm::StreamPdl => Submission::Stream,
             _ => Submission::Graph,
         }
     }
@@ -434,9 +436,19 @@ impl Arm {
     pub fn baseline(self) -> Option<Arm> {
         match self {
             Arm::Stream | Arm::Graph | Arm::Sentinel => None,
-            Arm::StreamFull | Arm::StreamPdl => Some(Arm::Stream),
+            Arm::StreamAa | Arm::StreamFull | Arm::StreamPdl => Some(Arm::Stream),
             _ => Some(Arm::Graph),
         }
+    }
+
+    /// Whether the arm is its baseline a second time: their difference is the noise floor.
+    pub fn is_again(self) -> bool {
+        matches!(self, Arm::StreamAa | Arm::GraphAa)
+    }
+
+    /// Whether the arm runs native kernels, without sync and trigger, one after another.
+    pub fn is_native(self) -> bool {
+        matches!(self, Arm::Stream | Arm::StreamAa | Arm::Graph | Arm::GraphAa)
     }
 
     /// The arm with the same machine code over full dependencies.

@@ -302,6 +302,10 @@ impl Flag {
     }
 }
 
+/// Part by which the SM clock or the sentinel may differ from its usual value: on an H200 the
+/// sentinel's samples scatter by a tenth of it, and a step of the clock is 0.8 %.
+pub const USUAL_RANGE: f64 = 0.01;
+
 /// One timed chain.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Sample {
@@ -324,6 +328,12 @@ pub trait Device {
 
     /// Its state now.
     fn health(&self) -> Health;
+
+    /// SM clock now, MHz; `None` where the device does not tell. Asked after every sample, so it
+    /// has to be quick.
+    fn sm_mhz(&self) -> Option<u32> {
+        self.health().sm_mhz
+    }
 
     /// Loads, allocates, captures, instantiates and uploads all that `arm` needs to run `chain`,
     /// so that nothing of this is inside a timed region.

@@ -142,7 +142,7 @@ impl Fixture {
             environment: Vec::new(),
             seed: 1,
             facts: facts(),
-            health: Health::default(),
+            health: Health { sm_mhz: Some(1980), ..Health::default() },
             plan,
             kernel: None,
         };

@@ -1,21 +1,27 @@
-//! The noise floor: the baseline against itself.
+//! The noise floor: the baselines against themselves.
+//!
+//! A floor tells what two instances of one chain differ by, in one process and one run. It does not
+//! hold what differs between processes (launch paths have modes that last for a process, 0.12 to
+//! 0.16 µs a hop for stream launches on an H200), between calibrations, or between devices.
 
 use serde::{Deserialize, Serialize};
 
 use super::effect::per_hop;
 use super::run::Run;
-use crate::chain::Arm;
+use crate::chain::{Arm, Submission};
 use crate::stats::{CONFIDENCE, Interval, estimate_median};
 
 /// Rounds of one comparison when the false-positive rate is estimated: enough for an interval of
 /// 95 % under some correlation, few enough for several comparisons in a group.
 pub const WINDOW_ROUNDS: usize = 12;
 
-/// What the A/A arm of one group says.
+/// What one A/A arm of one group says.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct GroupFloor {
     /// Group of the plan.
     pub group: u32,
+    /// Arms that it holds for.
+    pub submission: Submission,
     /// Rounds compared.
     pub rounds: u32,
     /// (baseline − baseline again) ÷ hops, median, ns.
@@ -34,9 +40,9 @@ pub struct GroupFloor {
 /// The smallest effect that a run could have seen.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Floor {
-    /// One for each group that has an A/A arm.
+    /// One for each group and submission that has an A/A arm.
     pub groups: Vec<GroupFloor>,
-    /// The largest floor of the groups, ns a hop; `None` when no group has one.
+    /// The largest floor of all, ns a hop; `None` when there is none.
     pub floor_ns: Option<f64>,
     /// Windows over all groups.
     pub comparisons: u32,
@@ -45,10 +51,15 @@ pub struct Floor {
 }
 
 impl Floor {
-    /// The floor that holds for `group`, ns a hop: its own, or else the largest of the run.
-    pub fn of_group(&self, group: u32) -> Option<f64> {
-        let own = self.groups.iter().find(|floor| floor.group == group);
-        own.and_then(|floor| floor.floor_ns).or(self.floor_ns)
+    /// The floor that holds for the arms of a `submission` in `group`, ns a hop: that of their own
+    /// A/A arm, or else (in runs of earlier versions, which had one on graphs alone) the group's
+    /// other, or else the largest of the run.
+    pub fn of(&self, group: u32, submission: Submission) -> Option<f64> {
+        let of_group = || self.groups.iter().filter(|floor| floor.group == group);
+        let own = of_group().find(|floor| floor.submission == submission);
+        own.and_then(|floor| floor.floor_ns)
+            .or_else(|| of_group().find_map(|floor| floor.floor_ns))
+            .or(self.floor_ns)
     }
 
     /// Part of the A/A comparisons that found a difference; `None` without a comparison.
@@ -57,16 +68,18 @@ impl Floor {
             .then(|| f64::from(self.false_positives) / f64::from(self.comparisons))
     }
 
-    pub(super) fn of(run: &Run) -> Floor {
+    pub(super) fn of_run(run: &Run) -> Floor {
         let mut floor = Floor::default();
         for group in run.groups() {
-            let (Some(baseline), Some(again)) =
-                (run.find(group, Arm::Graph, None), run.find(group, Arm::GraphAa, None))
-            else {
-                continue;
-            };
-            if let Some((pairs, hops)) = run.pairs(baseline, again) {
-                floor.groups.extend(group_floor(group, &per_hop(&pairs, hops)));
+            for again in [Arm::GraphAa, Arm::StreamAa] {
+                let baseline = again.baseline().and_then(|arm| run.find(group, arm, None));
+                let (Some(baseline), Some(other)) = (baseline, run.find(group, again, None)) else {
+                    continue;
+                };
+                if let Some((pairs, hops)) = run.pairs(baseline, other) {
+                    let differences = per_hop(&pairs, hops);
+                    floor.groups.extend(group_floor(group, again.submission(), &differences));
+                }
             }
         }
         floor.floor_ns = floor.groups.iter().filter_map(|group| group.floor_ns).reduce(f64::max);
@@ -76,7 +89,7 @@ impl Floor {
     }
 }
 
-fn group_floor(group: u32, differences: &[f64]) -> Option<GroupFloor> {
+fn group_floor(group: u32, submission: Submission, differences: &[f64]) -> Option<GroupFloor> {
     let estimate = estimate_median(differences, CONFIDENCE)?;
     let windows = differences
         .chunks_exact(WINDOW_ROUNDS)
@@ -89,6 +102,7 @@ fn group_floor(group: u32, differences: &[f64]) -> Option<GroupFloor> {
     }
     Some(GroupFloor {
         group,
+        submission,
         rounds: differences.len() as u32,
         difference_ns: estimate.median,
         interval_ns: estimate.interval,
@@ -107,10 +121,39 @@ mod tests {
         // Twelve rounds of differences at +30 ns, then 24 that alternate about zero.
         let shifted = (0..12).map(|i| 30.0 + f64::from(i % 3));
         let even = (0..24).map(|i| if i % 2 == 0 { 5.0 } else { -5.0 });
-        let floor = group_floor(7, &shifted.chain(even).collect::<Vec<_>>()).unwrap();
+        let of = |differences: &[f64]| group_floor(7, Submission::Graph, differences);
+        let floor = of(&shifted.chain(even).collect::<Vec<_>>()).unwrap();
         assert_eq!((floor.comparisons, floor.false_positives), (3, 1));
         assert_eq!(floor.floor_ns, floor.interval_ns.map(|i| i.lo.abs().max(i.hi.abs())));
-        assert_eq!(group_floor(0, &[]), None);
-        assert_eq!(group_floor(0, &[1.0, 2.0]).unwrap().floor_ns, None);
+        assert_eq!(of(&[]), None);
+        assert_eq!(of(&[1.0, 2.0]).unwrap().floor_ns, None);
+    }
+
+    #[test]
+    fn arms_have_the_floor_of_their_own_submission_or_the_next_best() {
+        let one = |group, submission, floor_ns| GroupFloor {
+            floor_ns,
+            ..GroupFloor { group, ..group_floor(0, submission, &[1.0; 20]).unwrap() }
+        };
+        let floor = Floor {
+            groups: vec![
+                one(0, Submission::Graph, Some(5.0)),
+                one(0, Submission::Stream, Some(12.0)),
+                one(1, Submission::Graph, Some(7.0)),
+                one(2, Submission::Graph, None),
+            ],
+            floor_ns: Some(12.0),
+            ..Floor::default()
+        };
+        for (group, submission, expected) in [
+            (0, Submission::Graph, 5.0),
+            (0, Submission::Stream, 12.0),
+            (1, Submission::Stream, 7.0),
+            (2, Submission::Graph, 12.0),
+            (3, Submission::Stream, 12.0),
+        ] {
+            assert_eq!(floor.of(group, submission), Some(expected), "{group} {submission:?}");
+        }
+        assert_eq!(Floor::default().of(0, Submission::Graph), None);
     }
 }

@@ -12,6 +12,7 @@ pub(crate) struct Observation {
     round: u32,
     order: u32,
     resumed: bool,
+    sm_mhz: Option<u32>,
     duration_ns: f64,
 }
 
@@ -49,6 +50,19 @@ impl Series {
         pairs
     }
 
+    /// Whether some rounds were measured before the run was taken up again and some after.
+    pub fn mixed(&self) -> bool {
+        let resumed = self.observations.iter().filter(|o| o.resumed).count();
+        resumed > 0 && resumed < self.len()
+    }
+
+    /// Mean SM clock of the samples, MHz; `None` where no sample has one.
+    pub fn mean_sm_mhz(&self) -> Option<f64> {
+        let clocks = || self.observations.iter().filter_map(|o| o.sm_mhz).map(f64::from);
+        let count = clocks().count();
+        (count > 0).then(|| clocks().sum::<f64>() / count as f64)
+    }
+
     fn push(&mut self, sample: &SampleRow) {
         self.wrong |= sample.flags.contains(&Flag::Wrong);
         if sample.flags.iter().any(|flag| flag.excludes()) {
@@ -59,12 +73,13 @@ impl Series {
             round: sample.round,
             order: sample.order,
             resumed: sample.flags.contains(&Flag::Resumed),
+            sm_mhz: sample.sm_mhz,
             duration_ns: sample.duration_ns,
         });
     }
 
-    /// Sorts by round and keeps one sample of each. A resumed run measures the round that was cut
-    /// off again, whole: the resumed sample is the one whose partners were measured beside it.
+    /// Sorts by round and keeps one sample of each. Where a round is there twice, the resumed sample
+    /// holds: its partners were measured beside it.
     fn settle(&mut self) {
         self.observations.sort_unstable_by(|a, b| {
             (a.round, !a.resumed, a.order)

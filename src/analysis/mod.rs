@@ -15,6 +15,7 @@ mod crossover;
 mod effect;
 #[cfg(test)]
 pub(crate) mod fixture;
+mod flags;
 mod floor;
 mod groups;
 mod index;
@@ -36,6 +37,7 @@ pub use cause::{outlasts, placement};
 pub use command::{exact_command, repeat_command};
 pub use contamination::Contamination;
 pub use crossover::{Course, Crossover, NO_CROSSOVER, Step};
+pub use flags::Flagged;
 pub use floor::{Floor, GroupFloor, WINDOW_ROUNDS};
 pub use groups::group_names;
 pub use plateau::{Choice, Plateau};
@@ -67,6 +69,8 @@ pub struct Summary {
     pub bests: Vec<Best>,
     /// One for each submission of groups that differ in one quantity alone.
     pub crossovers: Vec<Crossover>,
+    /// Every flag, with the samples that carry it.
+    pub flags: Vec<Flagged>,
     /// What a reader should know before believing the numbers.
     pub warnings: Vec<Warning>,
     /// The answer in one line, for a pull request.
@@ -103,7 +107,7 @@ pub fn summarise(manifest: &Manifest, points: &[PointRecord], samples: &[SampleR
 
 /// The same of a run whose samples were sorted into series before.
 pub(crate) fn summarise_indexed(run: &Indexed) -> Summary {
-    let floor = Floor::of(run);
+    let floor = Floor::of_run(run);
     let mut rows = rows::rows(run, &floor);
     let contamination = contamination::contamination(run, &rows);
     contamination::mark(&mut rows, &contamination);
@@ -111,6 +115,7 @@ pub(crate) fn summarise_indexed(run: &Indexed) -> Summary {
     Summary {
         bests: best::bests(run, &rows, &answers),
         crossovers: crossover::crossovers(run, &answers),
+        flags: flags::flagged(&run.index.tally),
         warnings: warnings::warnings(run, &rows, &floor),
         paste: paste::paste(run, &rows, &answers, &floor),
         bounds: Vec::new(),

@@ -6,6 +6,7 @@ use super::proof::{proof_verdict, tolerance_ns};
 use super::run::{Entry, Run};
 use super::verdict::{judge, margin_ns};
 use crate::chain::{Arm, Dependency};
+use crate::device::USUAL_RANGE;
 use crate::record::{SummaryRow, Verdict};
 use crate::stats::{CONFIDENCE, estimate_median, holm, median};
 
@@ -44,7 +45,7 @@ fn draft(run: &Run, entry: &Entry, floor: &Floor) -> Draft {
         reasons: Vec::new(),
         effect: None,
         margin_ns: 0.0,
-        floor_ns: floor.of_group(entry.record.group),
+        floor_ns: floor.of(entry.record.group, entry.record.arm.submission()),
     };
     if let Some(reason) = &entry.record.skipped {
         draft.row.verdict = Some(Verdict::Skipped);
@@ -140,6 +141,9 @@ fn period(run: &Run, entry: &Entry, draft: &mut Draft) {
         draft.reasons.push("no-samples".into());
         return;
     };
+    if series.mixed() {
+        draft.reasons.push("resumed".into());
+    }
     let durations = series.durations_ns();
     let nodes = f64::from(entry.nodes.max(1));
     let Some(estimate) = estimate_median(&durations, CONFIDENCE) else { return };
@@ -171,6 +175,9 @@ fn compare(run: &Run, entry: &Entry, draft: &mut Draft) {
         draft.reasons.push(if baseline.wrong { "baseline-wrong" } else { "no-pairs" }.into());
         return;
     };
+    if clock_offset(run, baseline, entry).is_some_and(|offset| offset.abs() > USUAL_RANGE) {
+        draft.reasons.push("clock-offset".into());
+    }
     draft.row.saved_ns = Some(effect.saved.median);
     draft.row.saved_lo_ns = effect.saved.interval.map(|interval| interval.lo);
     draft.row.saved_hi_ns = effect.saved.interval.map(|interval| interval.hi);
@@ -187,9 +194,15 @@ fn compare(run: &Run, entry: &Entry, draft: &mut Draft) {
     }
     draft.margin_ns = margin_ns(&run.manifest.plan, baseline_period);
     // The baseline against itself is what the floor is made of, and no claim.
-    if entry.record.arm != Arm::GraphAa {
+    if !entry.record.arm.is_again() {
         draft.effect = Some(effect);
     }
+}
+
+/// The mean SM clock of an entry over its baseline's, − 1; `None` where either has none.
+pub(super) fn clock_offset(run: &Run, baseline: &Entry, entry: &Entry) -> Option<f64> {
+    let mhz = |entry: &Entry| run.series(entry)?.mean_sm_mhz();
+    Some(mhz(entry)? / mhz(baseline)? - 1.0)
 }
 
 /// (full control − baseline) ÷ hops, of the entry's own control, or of the entry where it is one.

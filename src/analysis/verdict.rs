@@ -5,7 +5,8 @@
 //!
 //! 1. the 95 % interval lies inside ±margin: `equivalent`, even where it excludes zero. It is the
 //!    interval that is shown, so that a reader can check the verdict from the row; as a pair of
-//!    one-sided tests its level is 2.5 % each, stricter than the customary 5 %;
+//!    one-sided tests its level is 2.5 % each, stricter than the customary 5 %. Where the floor is
+//!    above the margin it is `inconclusive`: the baseline differs from itself by more;
 //! 2. it excludes zero, the median is larger than the floor, and the sign test survives Holm's
 //!    correction over every effect of the run: `helps` or `hurts`;
 //! 3. else `inconclusive`, with every condition that failed.
@@ -39,6 +40,10 @@ pub fn judge(
         return (Verdict::Inconclusive, reasons);
     };
     if interval.inside(margin_ns) {
+        if floor_ns.is_some_and(|floor| floor > margin_ns) {
+            reasons.push("floor-above-margin");
+            return (Verdict::Inconclusive, reasons);
+        }
         reasons.push("inside-margin");
         return (Verdict::Equivalent, reasons);
     }
@@ -100,13 +105,16 @@ mod tests {
     fn verdicts_follow_interval_floor_and_family_in_that_order() {
         use Verdict::{Equivalent, Helps, Hurts, Inconclusive};
         // (interval and median, adjusted p, floor, verdict, reasons), with a margin of 20 ns.
-        let cases: [(_, _, _, _, &[&str]); 10] = [
+        let cases: [(_, _, _, _, &[&str]); 12] = [
             (saved(80.0, 100.0, 120.0), 0.001, Some(10.0), Helps, &[]),
             (saved(-120.0, -100.0, -80.0), 0.001, Some(10.0), Hurts, &[]),
             (saved(80.0, 100.0, 120.0), 0.001, None, Helps, &["no-floor"]),
             (saved(-5.0, 1.0, 6.0), 0.9, Some(10.0), Equivalent, &["inside-margin"]),
             // Both could be said: equivalent wins.
             (saved(5.0, 8.0, 12.0), 0.001, Some(1.0), Equivalent, &["inside-margin"]),
+            // The baseline differs from itself by more than the margin: nothing is equivalent.
+            (saved(-5.0, 1.0, 6.0), 0.9, Some(21.0), Inconclusive, &["floor-above-margin"]),
+            (saved(5.0, 8.0, 12.0), 0.001, Some(21.0), Inconclusive, &["floor-above-margin"]),
             (saved(-5.0, 30.0, 90.0), 0.2, Some(10.0), Inconclusive, &["spans-zero"]),
             (saved(10.0, 30.0, 90.0), 0.001, Some(40.0), Inconclusive, &["below-floor"]),
             (saved(10.0, 30.0, 90.0), 0.06, Some(10.0), Inconclusive, &["holm"]),

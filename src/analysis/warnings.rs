@@ -3,15 +3,13 @@
 use serde::{Deserialize, Serialize};
 
 use super::floor::Floor;
-use super::run::Run;
+use super::rows::clock_offset;
+use super::run::{Entry, Run};
 use crate::chain::Arm;
-use crate::device::Flag;
+use crate::device::{Backend, Flag, USUAL_RANGE};
 use crate::record::{SummaryRow, Verdict};
 use crate::stats::{CONFIDENCE, median, proportion};
 use crate::units::{percent, signed_percent, us};
-
-/// Relative change that counts as drift of the sentinel or the clock.
-const DRIFT: f64 = 0.01;
 
 /// One warning.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -78,6 +76,13 @@ fn flagged(run: &Run, warnings: &mut Vec<Warning>) {
             "the sentinel left its usual range",
             "run again on a quiet machine, or with more rounds",
         ),
+        (
+            Flag::Resumed,
+            "the run was taken up again in another process, in which launches may be in another \
+             mode",
+            "measure again in one piece before believing effects below 0.2 µs a hop of stream arms, \
+             or below 0.02 µs of any",
+        ),
     ];
     for (flag, cause, cure) in told {
         let count = run.index.tally.flagged(flag);
@@ -95,12 +100,43 @@ fn flagged(run: &Run, warnings: &mut Vec<Warning>) {
 
 fn clocks(run: &Run, warnings: &mut Vec<Warning>) {
     if let Some((low, high)) = run.index.tally.sm_mhz
-        && f64::from(high - low) > DRIFT * f64::from(high)
+        && f64::from(high - low) > USUAL_RANGE * f64::from(high)
     {
-        let cause = format!("the SM clock moved between {low} and {high} MHz");
+        let flagged = run.index.tally.flagged(Flag::Clock);
+        let all = run.index.tally.samples;
+        let cause = format!(
+            "the SM clock moved between {low} and {high} MHz ({flagged} of {all} samples lie \
+             outside its usual range)"
+        );
         let cure = "compare paired effects only, not periods between runs; a longer warm-up or a \
                     locked clock steadies it";
         warn(warnings, "clock-range", cause, cure);
+    }
+    let offset = |entry: &Entry| clock_offset(run, run.baseline(entry)?, entry);
+    let worst = run
+        .entries
+        .iter()
+        .filter_map(|entry| Some((entry, offset(entry)?)))
+        .max_by(|a, b| a.1.abs().total_cmp(&b.1.abs()));
+    if let Some((entry, offset)) = worst
+        && offset.abs() > USUAL_RANGE
+    {
+        let cause = format!(
+            "{} {} ran at another SM clock than its baseline ({})",
+            entry.record.point,
+            entry.record.arm,
+            signed_percent(offset)
+        );
+        let cure = "its effect is partly that of the clock: lock the clock, or take more rounds, \
+                    over which the clocks even out";
+        warn(warnings, "clock-offset", cause, cure);
+    }
+    let facts = &run.manifest.facts;
+    if facts.backend == Backend::Gpu && run.manifest.health.sm_mhz.is_none() {
+        let cause = "neither clocks nor throttling nor other processes could be read".to_owned();
+        let cure = "make NVML (libnvidia-ml.so.1) available to this process: without it none of \
+                    them would be noticed";
+        warn(warnings, "health-unknown", cause, cure);
     }
     if run.manifest.facts.clocks_locked == Some(false) {
         let cause = "no lock of the SM clock was seen".to_owned();
@@ -124,7 +160,7 @@ fn sentinel(run: &Run, warnings: &mut Vec<Warning>) {
         .filter_map(change)
         .max_by(|a, b| a.1.abs().total_cmp(&b.1.abs()).then(b.0.cmp(&a.0)));
     if let Some((group, change)) = worst
-        && change.abs() > DRIFT
+        && change.abs() > USUAL_RANGE
     {
         let cause = format!(
             "the sentinel's time changed by {} over the rounds of group {group}",
@@ -136,7 +172,7 @@ fn sentinel(run: &Run, warnings: &mut Vec<Warning>) {
 }
 
 fn noise(run: &Run, rows: &[SummaryRow], floor: &Floor, warnings: &mut Vec<Warning>) {
-    let claims = rows.iter().any(|row| row.saved_ns.is_some() && row.arm != Arm::GraphAa);
+    let claims = rows.iter().any(|row| row.saved_ns.is_some() && !row.arm.is_again());
     match floor.floor_ns {
         None if claims => {
             let cause = "the noise floor is not known: no A/A arm with enough rounds".to_owned();

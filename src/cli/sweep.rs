@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use clap::{Args, Parser};
 
+use super::tune::parse_margin;
 use super::{AxesArgs, BackendChoice, Format, SimulatedArgs, parse_switch};
 use crate::error::{Error, Result};
 use crate::experiment::Axes;
@@ -51,7 +52,8 @@ pub struct SweepArgs {
         conflicts_with_all = [
             "trigger", "arm", "nodes", "grid", "waves", "block", "shared_kib", "cluster",
             "preamble_kind", "preamble_us", "body_kind", "body_us", "body_bytes", "trigger_by",
-            "l2", "mode", "quick", "rounds_min", "rounds_max", "budget_s", "resume",
+            "l2", "mode", "quick", "rounds_min", "rounds_max", "budget_s", "margin_us",
+            "margin_percent", "resume",
         ]
     )]
     pub repeat: Option<PathBuf>,
@@ -67,6 +69,12 @@ pub struct SweepArgs {
     /// Seconds of device time a group may take
     #[arg(long, env = "PDL_BUDGET_S", value_parser = parse_budget)]
     pub budget_s: Option<Duration>,
+    /// What counts as no effect, µs a hop; a group ends when no interval is wider
+    #[arg(long, default_value_t = 0.02, env = "PDL_MARGIN_US", value_parser = parse_margin)]
+    pub margin_us: f64,
+    /// The same, percent of the baseline's period; the larger of the two holds
+    #[arg(long, default_value_t = 0.5, env = "PDL_MARGIN_PERCENT", value_parser = parse_margin)]
+    pub margin_percent: f64,
     /// Seconds after which a sample that does not end is given up, and the device with it
     #[arg(long, default_value_t = 60, env = "PDL_DEADLINE_S", value_parser = clap::value_parser!(u64).range(1..=86_400))]
     pub deadline_s: u64,
@@ -122,6 +130,8 @@ impl SweepArgs {
         if let Some(budget) = self.budget_s {
             stopping.group_budget = budget;
         }
+        stopping.margin_us = self.margin_us;
+        stopping.margin_ratio = self.margin_percent / 100.0;
         Ok(stopping)
     }
 }

@@ -47,7 +47,7 @@ pub struct TuneArgs {
     pub format: FindingsFormat,
 }
 
-fn parse_margin(text: &str) -> Result<f64, String> {
+pub(super) fn parse_margin(text: &str) -> Result<f64, String> {
     let margin = text.trim().parse().ok().filter(|margin: &f64| (0.0..=100.0).contains(margin));
     margin.ok_or_else(|| "it is not a number from 0 to 100".to_owned())
 }

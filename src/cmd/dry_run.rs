@@ -41,6 +41,6 @@ pub fn dry_run(facts: &Facts, plan: &Plan) -> String {
         }
         let _ = writeln!(text, "  {arms} points × arms");
     }
-    let _ = writeln!(text, "expected: {:.0} s", plan.expected().as_secs_f64().ceil());
+    let _ = writeln!(text, "expected: {}", plan.expected(&plan.groups()));
     text
 }

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use super::table;
 use crate::analysis::{Summary, summarise};
+use crate::chain::Submission;
 use crate::cli::Format;
 use crate::device::Backend;
 use crate::error::{Error, Kind, Result};
@@ -111,9 +112,12 @@ fn context(manifest: &Manifest, summary: &Summary) -> Context {
     let facts = &manifest.facts;
     let driver = if facts.driver.is_empty() { "none" } else { &facts.driver };
     let revision = if manifest.revision.is_empty() { "unknown" } else { &manifest.revision };
-    let floors = summary.floor.groups.iter();
-    let floors_us: BTreeMap<u32, f64> =
-        floors.filter_map(|floor| Some((floor.group, floor.floor_ns? / 1e3))).collect();
+    let both = [Submission::Graph, Submission::Stream];
+    let all = manifest.plan.points.iter().map(|point| point.group);
+    let floors_us: BTreeMap<(u32, Submission), f64> = all
+        .flat_map(|group| both.map(|submission| (group, submission)))
+        .filter_map(|at| Some((at, summary.floor.of(at.0, at.1)? / 1e3)))
+        .collect();
     let chosen = summary.answers.iter().filter_map(|answer| {
         let plateau = answer.plateau.as_ref()?;
         let trigger = Some(plateau.recommended.trigger);

@@ -244,8 +244,12 @@ impl Recorder {
     }
 
     fn measure(mut self, device: &dyn Device, plan: &Plan) -> Result<()> {
-        let began = Instant::now();
-        terminal::note(format_args!("about {} s", plan.expected().as_secs_f64().ceil()));
+        let (began, began_there) = (Instant::now(), device.now());
+        let left = plan.groups().into_iter().zip(&self.progress);
+        let left: Vec<_> =
+            left.filter(|(_, progress)| !matches!(progress, Progress::Done)).map(|l| l.0).collect();
+        let expected = plan.expected(&left);
+        terminal::note(format_args!("expected: {expected}"));
         let mut endings = Vec::new();
         let mut throttle: Vec<String> = Vec::new();
         let mut outcome = Ok(());
@@ -273,7 +277,19 @@ impl Recorder {
                 }
             }
         }
-        self.finish(&endings, throttle, began.elapsed(), device.health(), outcome)
+        let took = began.elapsed();
+        let finished = self.finish(&endings, throttle, took, device.health(), outcome);
+        let there = match device.facts().backend {
+            Backend::Gpu => String::new(),
+            Backend::Sim => {
+                format!(" here, {:.1} s there", (device.now() - began_there).as_secs_f64())
+            }
+        };
+        terminal::note(format_args!(
+            "took {:.1} s{there}; expected: {expected}",
+            took.as_secs_f64()
+        ));
+        finished
     }
 
     /// Another group begins.
@@ -350,3 +366,6 @@ impl Sink for Recorder {
         self.bar.set_position((whole * 1000.0) as u64);
     }
 }
+
+#[cfg(test)]
+mod full_disk;

@@ -11,7 +11,7 @@ use crate::analysis::{Answer, Summary, placement};
 use crate::chain::{Arm, Chain, Mode, Submission, Target, Trigger};
 use crate::record::{PlanPoint, PointRecord, ProofVerdict, Run, SummaryRow, Verdict};
 use crate::stamps::Reduced;
-use crate::units::{fixed, format_interval, or_absent, signed, speedup, us, us_number};
+use crate::units::{ABSENT, fixed, format_interval, or_absent, signed, speedup, us, us_number};
 
 const HEADER: [&str; 11] = [
     "trigger",
@@ -157,10 +157,15 @@ fn work(rows: &[&SummaryRow], points: &[&PlanPoint]) -> String {
     )
 }
 
-/// The floor of the group and its best baseline.
+/// The floors of the group and its best baseline.
 fn floor(summary: &Summary, group: u32, rows: &[&SummaryRow]) -> String {
-    let floor = summary.floor.groups.iter().find(|floor| floor.group == group);
-    let floor = floor.and_then(|floor| floor.floor_ns);
+    let floors = summary.floor.groups.iter().filter(|floor| floor.group == group);
+    let floors: Vec<String> = floors
+        .map(|floor| {
+            format!("{} a hop in a {}", or_absent(floor.floor_ns, us), floor.submission.name())
+        })
+        .collect();
+    let floors = if floors.is_empty() { ABSENT.to_owned() } else { floors.join(", ") };
     let best = rows
         .iter()
         .filter(|row| matches!(row.arm, Arm::Stream | Arm::Graph))
@@ -170,7 +175,7 @@ fn floor(summary: &Summary, group: u32, rows: &[&SummaryRow]) -> String {
         || "no baseline".to_owned(),
         |(arm, period)| format!("best baseline {arm} at {} a node", us(period)),
     );
-    format!("A/A floor {} a hop; {best}", or_absent(floor, us))
+    format!("A/A floor {floors}; {best}")
 }
 
 /// The rows of one submission.
@@ -184,13 +189,13 @@ fn block(
     let mut rows: Vec<&&SummaryRow> =
         rows.iter().filter(|row| row.submission == submission).collect();
     rows.retain(|row| !matches!(row.arm, Arm::StreamFull | Arm::GraphFull | Arm::Sentinel));
-    if rows.is_empty() || rows.iter().all(|row| row.arm == Arm::GraphAa) {
+    if rows.is_empty() || rows.iter().all(|row| row.arm.is_again()) {
         return String::new();
     }
     // Baselines first, then the subject in order of time, then the bounds.
     let rank = |row: &SummaryRow| match row.arm {
         Arm::Stream | Arm::Graph => 0,
-        Arm::GraphAa => 1,
+        Arm::StreamAa | Arm::GraphAa => 1,
         Arm::StreamPdl | Arm::GraphPdl => 2,
         _ => 3,
     };

@@ -121,7 +121,7 @@ fn best(summary: &Summary, run: &Run, group: u32, arm: Arm) -> Option<Trigger> {
 
 /// The second baseline and the sentinel serve the sweep alone.
 fn has_a_name(arm: Arm) -> bool {
-    !matches!(arm, Arm::GraphAa | Arm::Sentinel)
+    !arm.is_again() && arm != Arm::Sentinel
 }
 
 fn timed(row: &SummaryRow) -> bool {

@@ -112,7 +112,7 @@ fn draft(side: &Side, run: &Indexed, of_a: &Entry, of_b: &Entry) -> Draft {
         verdict: Change::Inconclusive,
         reasons: Vec::new(),
     };
-    let floor_ns = side.summary.floor.of_group(of_a.record.group);
+    let floor_ns = side.summary.floor.of(of_a.record.group, of_a.record.arm.submission());
     if let Some(effect) = &effect {
         let slower = slower(&effect.saved);
         let margin_ns = margin_ns(&side.manifest.plan, period(row_a));

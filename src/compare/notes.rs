@@ -45,9 +45,6 @@ pub(super) fn notes(a: &Side, b: &Side) -> Vec<String> {
 /// The same of one run.
 pub(super) fn of_side(name: &str, side: &Side) -> Vec<String> {
     let mut notes = Vec::new();
-    if side.resumed() {
-        notes.push(format!("resumed: {name} was cut short and taken up again"));
-    }
     match &side.end {
         None => notes.push(format!("unfinished: {name} was killed or still goes on")),
         Some(end) if end.reason != End::DONE => {

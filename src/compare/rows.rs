@@ -64,7 +64,9 @@ pub(super) fn draft(
     let rounds = Rounds::of(left, of_a).zip(Rounds::of(right, of_b));
     let rounds = rounds.map(|(a, b)| Pair { a, b });
     if let (Some(rounds), Some(period_ns)) = (&rounds, row.period_a_ns) {
-        let floor = |side: &Side, entry: &Entry| side.summary.floor.of_group(entry.record.group);
+        let floor = |side: &Side, entry: &Entry| {
+            side.summary.floor.of(entry.record.group, entry.record.arm.submission())
+        };
         let known = Known {
             arm: row.arm,
             body_kind: of_a.record.chain.body.kind,

@@ -93,8 +93,12 @@ fn with_controls(asked: &[Arm]) -> Vec<Arm> {
     let mut arms: Vec<Arm> = asked.to_vec();
     arms.extend(asked.iter().filter_map(|arm| arm.baseline()));
     arms.extend(asked.iter().filter_map(|arm| arm.full_control()));
-    // The noise floor is measured on the graph baseline, in every run.
+    // The noise floor is measured on the graph baseline, in every run, and on the stream's where
+    // something is held against it.
     arms.extend([Arm::Graph, Arm::GraphAa, Arm::Sentinel]);
+    if arms.contains(&Arm::Stream) {
+        arms.push(Arm::StreamAa);
+    }
     arms.sort();
     arms.dedup();
     arms

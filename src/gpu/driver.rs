@@ -335,6 +335,10 @@ impl Device for Gpu {
         self.monitor.health()
     }
 
+    fn sm_mhz(&self) -> Option<u32> {
+        self.monitor.sm_mhz()
+    }
+
     fn prepare<'a>(&'a self, chain: &Chain, arm: Arm) -> Result<Box<dyn Prepared + 'a>> {
         interrupt::check("prepare the chain")?;
         let chain = if arm == Arm::Sentinel { nodes::sentinel(chain) } else { *chain };

@@ -19,7 +19,7 @@ const WIDE_THREADS: u32 = 512;
 /// The kernel that `arm` runs at `chain.trigger`.
 pub fn kernel(chain: &Chain, arm: Arm, stamped: bool) -> Kernel {
     let (family, trigger) = match arm {
-        Arm::Stream | Arm::Graph | Arm::GraphAa | Arm::Sentinel => {
+        Arm::Stream | Arm::StreamAa | Arm::Graph | Arm::GraphAa | Arm::Sentinel => {
             (sys::PDL_FAMILY_CHAIN, sys::PDL_TRIGGER_NATIVE)
         }
         Arm::Flags => (sys::PDL_FAMILY_FLAGS, sys::PDL_TRIGGER_AT_ENTRY),

@@ -52,14 +52,17 @@ impl Monitor {
         constants
     }
 
-    /// The device now; 0.5 µs a clock query.
+    /// The SM clock now, MHz; 0.5 µs a query.
+    pub fn sm_mhz(&self) -> Option<u32> {
+        self.device()?.clock_info(Clock::SM).ok()
+    }
+
+    /// The device now.
     pub fn health(&self) -> Health {
         let Some(device) = self.device() else { return Health::default() };
-        let own = std::process::id();
-        let others = device
-            .running_compute_processes()
-            .ok()
-            .map(|all| all.iter().filter(|process| process.pid != own).count() as u32);
+        let others = device.running_compute_processes().ok();
+        let others =
+            others.map(|all| others_than_this(&all.iter().map(|p| p.pid).collect::<Vec<_>>()));
         Health {
             sm_mhz: device.clock_info(Clock::SM).ok(),
             memory_mhz: device.clock_info(Clock::Memory).ok(),
@@ -82,6 +85,15 @@ fn clocks_set(device: &Device) -> Option<bool> {
         (None, None) => None,
         (limits, moved) => Some(limits == Some(true) || moved == Some(true)),
     }
+}
+
+/// Processes with a context beside this one, which has one. In a container the numbers that NVML
+/// knows are the host's: then one of them is this process under another number.
+fn others_than_this(pids: &[u32]) -> u32 {
+    let own = std::process::id();
+    let others = pids.iter().filter(|&&pid| pid != own).count();
+    let hidden = usize::from(others == pids.len()).min(others);
+    (others - hidden) as u32
 }
 
 /// NVML's names in kebab case. An idle GPU clocks down by design: that is no reason.

@@ -10,7 +10,7 @@ use crate::record::{KernelNode, KernelRun, KernelVariant, PlanPoint};
 
 /// One group a variant; arms as in a sweep, each trigger a choice of sites.
 pub fn plan(build: &Build, triggers: &[Trigger], l2: L2, seed: u64, stopping: Stopping) -> Plan {
-    const FIXED: [Arm; 4] = [Arm::Stream, Arm::Graph, Arm::GraphAa, Arm::Sentinel];
+    const FIXED: [Arm; 5] = [Arm::Stream, Arm::StreamAa, Arm::Graph, Arm::GraphAa, Arm::Sentinel];
     const SWEPT: [Arm; 4] = [Arm::StreamFull, Arm::StreamPdl, Arm::GraphFull, Arm::GraphPdl];
     let mut points: Vec<PlanPoint> = Vec::new();
     for (variant, resolved) in build.variants.iter().enumerate() {

@@ -1,23 +1,19 @@
 //! One group of points: same work, same shape, every trigger and arm, interleaved.
 
 use std::sync::Arc;
-use std::time::Duration;
-
-use rand::SeedableRng;
-use rand::seq::SliceRandom;
-use rand_chacha::ChaCha8Rng;
 
 use super::Sink;
 use super::calibrate::{Calibrated, calibrate, measure_work};
 use super::plan::{LONG_FACTOR, Plan};
 use super::resume::Begun;
-use super::stopping::{Ending, Stopping};
+use super::rounds::Rounds;
+use super::stopping::Ending;
+use super::watch::Watch;
 use crate::chain::{Arm, MAX_NODES, Mode};
-use crate::device::{Device, Flag, Health, Prepared, Proof, Verification, range};
+use crate::device::{Device, Flag, Prepared, Proof, Verification, range};
 use crate::error::{Error, Kind, Result};
 use crate::interrupt;
 use crate::record::{PlanPoint, PointRecord, SampleRow};
-use crate::stats;
 
 /// One arm of one point, ready at the point's length and, isolated, at the long one.
 pub(super) struct Entry<'d> {
@@ -27,7 +23,7 @@ pub(super) struct Entry<'d> {
     label: String,
     pub(super) nodes: u32,
     short: Box<dyn Prepared + 'd>,
-    long: Option<Box<dyn Prepared + 'd>>,
+    pub(super) long: Option<Box<dyn Prepared + 'd>>,
     /// Durations by round; `None` where a flag left the sample out.
     pub(super) durations: Vec<Option<f64>>,
 }
@@ -46,13 +42,13 @@ pub(super) struct Turn {
 }
 
 impl Entry<'_> {
-    /// Takes a sample, and keeps the duration of a short chain unless a flag leaves it out. `before`
-    /// is the state of the device when the round began.
+    /// Takes a sample, and keeps the duration of a short chain unless a flag leaves it out. `watch`
+    /// knows the round.
     pub(super) fn sample(
         &mut self,
         device: &dyn Device,
         turn: Turn,
-        before: &Health,
+        watch: &mut Watch,
     ) -> Result<SampleRow> {
         let (prepared, nodes) = match &mut self.long {
             Some(long) if turn.long => (long, self.nodes * LONG_FACTOR),
@@ -63,12 +59,16 @@ impl Entry<'_> {
             let named = |error: Error| error.at(&format!("{} {}", self.point, self.arm));
             prepared.sample().map_err(named)?
         };
+        let sm_mhz = device.sm_mhz();
+        if self.arm == Arm::Sentinel && !turn.long {
+            watch.sentinel(sample.duration_ns);
+        }
         let excluded = sample.flags.iter().any(|flag| flag.excludes());
         if !turn.long {
             self.durations.push((!excluded).then_some(sample.duration_ns));
         }
         let mut flags = sample.flags;
-        flags.extend(health_flags(before));
+        flags.extend(watch.flags(sm_mhz));
         if turn.resumed {
             flags.push(Flag::Resumed);
         }
@@ -79,7 +79,7 @@ impl Entry<'_> {
             round: turn.round,
             order: turn.order,
             duration_ns: sample.duration_ns,
-            sm_mhz: before.sm_mhz,
+            sm_mhz,
             flags,
         })
     }
@@ -129,7 +129,8 @@ pub fn measure_group(
         entry.durations.resize(begun.map_or(0, |begun| begun.first_round as usize), None);
     }
     warm_up(device, plan, points[0].group, &mut entries)?;
-    Rounds { device, plan, group: points[0].group, began, begun, sink }.run(&mut entries)
+    let watch = Watch::default();
+    Rounds { device, plan, group: points[0].group, began, begun, sink, watch }.run(&mut entries)
 }
 
 pub(super) fn skip_all(points: &[PlanPoint], error: &Error, sink: &mut dyn Sink) -> Result<()> {
@@ -266,122 +267,4 @@ pub(super) fn warm_up(
         }
     }
     Ok(())
-}
-
-struct Rounds<'a> {
-    device: &'a dyn Device,
-    plan: &'a Plan,
-    group: u32,
-    began: Duration,
-    begun: Option<&'a Begun>,
-    sink: &'a mut dyn Sink,
-}
-
-impl Rounds<'_> {
-    fn run(mut self, entries: &mut [Entry]) -> Result<Ending> {
-        let stopping = self.plan.stopping;
-        let mut order: Vec<usize> = (0..entries.len()).collect();
-        // One stream a group: a resumed or repeated group is shuffled alike.
-        let mut rng = ChaCha8Rng::seed_from_u64(self.plan.seed ^ u64::from(self.group) << 32);
-        // Every so many rounds one of long chains, so that both see the same drift.
-        let spacing = (stopping.rounds_min / stopping.long_rounds.max(1)).max(1);
-        let mut long_rounds = self.begun.map_or(0, |begun| begun.first_long_round);
-        let first_round = self.begun.map_or(0, |begun| begun.first_round);
-        for _ in 0..first_round {
-            order.shuffle(&mut rng);
-        }
-        let mut unready = 0;
-        if first_round > 0
-            && let Some(ending) = self.ending(entries, first_round, &mut unready)
-        {
-            return Ok(ending); // It was killed between its last round and its end.
-        }
-        for round in first_round..stopping.rounds_max {
-            order.shuffle(&mut rng);
-            let spent = self.device.now() - self.began;
-            self.sink.progress("measuring", part(round, spent, self.plan));
-            self.round(entries, &order, round, false)?;
-            if round % spacing == 0 && long_rounds < stopping.long_rounds {
-                self.round(entries, &order, long_rounds, true)?;
-                long_rounds += 1;
-            }
-            if let Some(ending) = self.ending(entries, round + 1, &mut unready) {
-                return Ok(ending);
-            }
-        }
-        Ok(Ending::Rounds)
-    }
-
-    /// Whether the group ends after `rounds` rounds. `unready` is the entry that was not precise
-    /// at the last look: looked at first, it spares the look at all others.
-    fn ending(&self, entries: &[Entry], rounds: u32, unready: &mut usize) -> Option<Ending> {
-        let spent = self.device.now() - self.began;
-        let stopping = &self.plan.stopping;
-        stopping.ending(rounds, spent, || {
-            if !precise(&entries[*unready], entries, stopping) {
-                return false;
-            }
-            match entries.iter().position(|entry| !precise(entry, entries, stopping)) {
-                Some(at) => {
-                    *unready = at;
-                    false
-                }
-                None => true,
-            }
-        })
-    }
-
-    fn round(
-        &mut self,
-        entries: &mut [Entry],
-        order: &[usize],
-        round: u32,
-        long: bool,
-    ) -> Result<()> {
-        let before = self.device.health();
-        let resumed = self.begun.is_some();
-        for (place, &index) in order.iter().enumerate() {
-            let entry = &mut entries[index];
-            if long && entry.long.is_none() {
-                continue;
-            }
-            interrupt::check("go on measuring")?;
-            let turn = Turn { round, order: place as u32, long, resumed };
-            let row = entry.sample(self.device, turn, &before)?;
-            self.sink.sample(row)?;
-        }
-        Ok(())
-    }
-}
-
-fn part(round: u32, spent: Duration, plan: &Plan) -> f64 {
-    let stopping = &plan.stopping;
-    let by_round = f64::from(round) / (1.5 * f64::from(stopping.rounds_min));
-    by_round.max(spent.as_secs_f64() / stopping.group_budget.as_secs_f64()).min(1.0)
-}
-
-/// Flags that the state of the device before a round puts on its samples.
-fn health_flags(before: &Health) -> Vec<Flag> {
-    let mut flags = Vec::new();
-    if !before.throttle.is_empty() {
-        flags.push(Flag::Throttled);
-    }
-    if before.other_processes.is_some_and(|others| others > 0) {
-        flags.push(Flag::CoTenant);
-    }
-    flags
-}
-
-/// Whether the effect of `entry` against its baseline is known well enough.
-fn precise(entry: &Entry, entries: &[Entry], stopping: &Stopping) -> bool {
-    let Some(baseline) = entry.arm.baseline() else { return true };
-    let Some(base) = entries.iter().find(|other| other.arm == baseline) else { return true };
-    let hops = f64::from(entry.nodes - 1);
-    let pairs = base.durations.iter().zip(&entry.durations);
-    let effect: Vec<f64> = pairs.filter_map(|(b, a)| Some(((*b)? - (*a)?) / hops)).collect();
-    let base: Vec<f64> = base.durations.iter().flatten().copied().collect();
-    let Some(period) = stats::median(&base).map(|ns| ns / f64::from(entry.nodes)) else {
-        return false;
-    };
-    stopping.is_precise(&effect, stopping.margin_ns(period))
 }

@@ -2,14 +2,18 @@
 //! shuffled rounds. Knows devices and records; nothing of files, charts or terminals.
 
 mod calibrate;
+mod expected;
 mod group;
 mod plan;
 mod race;
 mod resume;
+mod rounds;
 mod stopping;
 mod unpaired;
+mod watch;
 
 pub use calibrate::{Calibrated, calibrate, measure_work};
+pub use expected::Expected;
 pub use group::measure_group;
 pub use plan::{LONG_FACTOR, Plan};
 pub use race::{Candidate, Predict, Raced, race_group};
@@ -37,3 +41,6 @@ pub trait Sink {
     /// Between rounds only: what is being done, and how much of the group is done (0 to 1).
     fn progress(&mut self, what: &str, part: f64);
 }
+
+#[cfg(test)]
+mod tests;

@@ -3,7 +3,6 @@
 use std::time::Duration;
 
 use super::stopping::Stopping;
-use crate::chain::{Arm, Body, BodyKind, Chain, Mode, Submission, Target};
 use crate::error::{Error, Result};
 use crate::record::{PlanPoint, PlanRecord, PointRecord};
 
@@ -78,51 +77,5 @@ impl Plan {
     /// Groups of points, in order.
     pub fn groups(&self) -> Vec<&[PlanPoint]> {
         self.points.chunk_by(|a, b| a.group == b.group).collect()
-    }
-
-    /// Time the whole plan is expected to take. From the work asked for and constants of an H200:
-    /// 1.4 µs a hop, 4.5 µs to queue a stream launch, 60 µs a sample, 15 ms to prepare an arm.
-    pub fn expected(&self) -> Duration {
-        let groups = self.groups();
-        let total: Duration = groups.iter().map(|group| self.expected_group(group)).sum();
-        total + self.stopping.warm_up
-    }
-
-    fn expected_group(&self, group: &[PlanPoint]) -> Duration {
-        let arms = || group.iter().flat_map(|p| p.arms.iter().map(|arm| (p.chain, *arm)));
-        let stopping = &self.stopping;
-        let preparing = 0.015 + 1e-9 * 5.0 * sample_ns(&group[0].chain, Arm::Graph, 1);
-        let preparing = preparing * arms().count() as f64;
-        let round = |factor| 1e-9 * arms().map(|(c, arm)| sample_ns(&c, arm, factor)).sum::<f64>();
-        // Nearly every group stops by precision soon after the fewest rounds.
-        let rounds = f64::from(stopping.rounds_min) * 1.5;
-        let rounds = rounds.min(f64::from(stopping.rounds_max)) * round(1);
-        let long = match group[0].chain.mode {
-            Mode::Isolated => f64::from(stopping.long_rounds) * round(LONG_FACTOR),
-            Mode::Pipelined => 0.0,
-        };
-        let measured = (rounds + long).min(stopping.group_budget.as_secs_f64());
-        Duration::from_secs_f64(preparing + measured + stopping.warm_up.as_secs_f64() / 10.0)
-    }
-}
-
-fn sample_ns(chain: &Chain, arm: Arm, factor: u32) -> f64 {
-    const HOP_NS: f64 = 1400.0;
-    const QUEUE_NS: f64 = 4500.0;
-    const SAMPLE_NS: f64 = 60_000.0;
-    let chains = if chain.mode == Mode::Pipelined { 8.0 } else { 1.0 };
-    let nodes = f64::from(chain.nodes) * f64::from(factor) * chains;
-    let queue = if arm.submission() == Submission::Stream { QUEUE_NS } else { 0.0 };
-    SAMPLE_NS + nodes * (chain.preamble.target_ns + body_ns(&chain.body) + HOP_NS + queue)
-}
-
-/// The body as asked for; bytes at the bandwidth of an H200.
-fn body_ns(body: &Body) -> f64 {
-    const BYTES_A_NS: f64 = 4000.0;
-    match (body.target, body.kind) {
-        (_, BodyKind::None) => 0.0,
-        (Target::Ns(ns), _) => ns,
-        (Target::Bytes(bytes), BodyKind::L2) => bytes as f64 / BYTES_A_NS / 1.5,
-        (Target::Bytes(bytes), _) => bytes as f64 / BYTES_A_NS,
     }
 }

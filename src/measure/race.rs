@@ -10,6 +10,8 @@ use super::Sink;
 use super::calibrate::calibrate;
 use super::group::{Entry, Turn, prepare_all, skip_all, warm_up};
 use super::plan::Plan;
+use super::rounds::sentinel_first;
+use super::watch::Watch;
 use crate::chain::{Arm, Chain, Trigger};
 use crate::device::Device;
 use crate::error::{Kind, Result};
@@ -97,7 +99,7 @@ pub fn race_group(
             }
         })
         .collect();
-    Track { device, plan, sink, candidates }.run(&mut entries)
+    Track { device, plan, sink, candidates, watch: Watch::default() }.run(&mut entries)
 }
 
 impl Raced {
@@ -115,7 +117,7 @@ impl Raced {
 
 /// Controls are sampled in every round and cannot win.
 fn control(arm: Arm) -> bool {
-    matches!(arm, Arm::GraphAa | Arm::Sentinel)
+    arm.is_again() || arm == Arm::Sentinel
 }
 
 /// References stay to the end, so that the saved time of the winner is paired in every round.
@@ -128,6 +130,7 @@ struct Track<'a> {
     plan: &'a Plan,
     sink: &'a mut dyn Sink,
     candidates: Vec<Candidate>,
+    watch: Watch,
 }
 
 impl Track<'_> {
@@ -154,7 +157,7 @@ impl Track<'_> {
                 })
                 .collect();
             order.shuffle(&mut rng);
-            self.round(entries, &order, rounds)?;
+            self.round(entries, &sentinel_first(entries, &order), rounds)?;
             samples += order.len();
             rounds += 1;
             for &racer in &running {
@@ -186,11 +189,11 @@ impl Track<'_> {
     }
 
     fn round(&mut self, entries: &mut [Entry], order: &[usize], round: u32) -> Result<()> {
-        let before = self.device.health();
+        self.watch.round(&self.device.health());
         for (place, &index) in order.iter().enumerate() {
             interrupt::check("go on racing")?;
             let turn = Turn { round, order: place as u32, long: false, resumed: false };
-            let row = entries[index].sample(self.device, turn, &before)?;
+            let row = entries[index].sample(self.device, turn, &mut self.watch)?;
             self.sink.sample(row)?;
         }
         Ok(())

@@ -141,3 +141,82 @@ impl Stopping {
         narrow && known && (small || estimate.evidence_count() >= self.effective_rounds)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Rounds that a group takes when every round lasts `round_s` and effects are precise from
+    /// `precise_from` rounds on, and how it ends.
+    fn run(stopping: &Stopping, round_s: f64, precise_from: u32) -> (u32, Ending) {
+        for rounds in 1..=stopping.rounds_max {
+            let spent = Duration::from_secs_f64(round_s * f64::from(rounds));
+            if let Some(ending) = stopping.ending(rounds, spent, || rounds >= precise_from) {
+                return (rounds, ending);
+            }
+        }
+        panic!("a group does not end by itself at its most rounds");
+    }
+
+    #[test]
+    fn rounds_budget_and_precision_end_a_group_at_their_extremes() {
+        use Ending::{Budget, Precision, Rounds};
+        let never = u32::MAX;
+        // (fewest, most, budget s, seconds a round, precise from, rounds taken, ending)
+        let cases = [
+            (30, 120, 20.0, 0.01, 1, 30, Precision),
+            (30, 120, 20.0, 0.01, 31, 38, Precision),
+            (30, 120, 20.0, 0.01, never, 120, Rounds),
+            (30, 120, 20.0, 1.0, never, 30, Budget),
+            (30, 120, 20.0, 0.5, never, 41, Budget),
+            // A budget that ends before the fewest rounds is stretched to twice, no further.
+            (30, 120, 20.0, 10.0, 1, 5, Budget),
+            (30, 120, 0.001, 1.0, 1, 1, Budget),
+            (1, 1, 20.0, 0.01, never, 1, Rounds),
+            (1, 1, 20.0, 0.01, 1, 1, Precision),
+            (1, 1, 0.001, 60.0, never, 1, Rounds),
+            (1, 1_000_000, 86_400.0, 0.01, 7, 7, Precision),
+            (120, 120, 20.0, 0.01, 1, 120, Precision),
+        ];
+        for (least, most, budget_s, round_s, precise_from, rounds, ending) in cases {
+            let stopping = Stopping {
+                rounds_min: least,
+                rounds_max: most,
+                group_budget: Duration::from_secs_f64(budget_s),
+                ..Stopping::default()
+            };
+            let found = run(&stopping, round_s, precise_from);
+            assert_eq!(found, (rounds, ending), "{least} {most} {budget_s} {round_s}");
+        }
+    }
+
+    #[test]
+    fn precision_is_width_and_evidence() {
+        // 40 rounds about `middle`, ±5 ns: the interval is a few ns wide.
+        let at = |middle: f64| -> Vec<f64> {
+            (0..40).map(|i| middle + f64::from(i * 17 % 41) / 4.0 - 5.0).collect()
+        };
+        let stopping = Stopping { effective_rounds: 13.0, ..Stopping::default() };
+        assert!(stopping.is_precise(&at(0.0), 20.0));
+        assert!(!stopping.is_precise(&at(0.0), 0.5), "wider than the margin");
+        assert!(stopping.is_precise(&at(500.0), 20.0));
+        // Outside the margin it takes the evidence that a family needs, inside it does not.
+        let strict = Stopping { effective_rounds: 50.0, ..stopping };
+        assert!(!strict.is_precise(&at(500.0), 20.0) && strict.is_precise(&at(0.0), 20.0));
+        // A slow wave is worth few rounds, however narrow.
+        let wave: Vec<f64> = (0..40).map(|i| (f64::from(i) / 6.0).sin()).collect();
+        assert!(!stopping.is_precise(&wave, 20.0));
+        assert!(!stopping.is_precise(&[], 20.0) && !stopping.is_precise(&[f64::NAN; 40], 20.0));
+    }
+
+    #[test]
+    fn a_larger_family_needs_more_rounds_up_to_the_most() {
+        // 2^(1 − rounds) × effects must fall below 5 %: 96 effects take 12 rounds and one more.
+        assert_eq!(Stopping::default().for_effects(96).effective_rounds, 13.0);
+        assert_eq!(Stopping::default().for_effects(1).effective_rounds, 7.0);
+        assert_eq!(Stopping::default().for_effects(96).rounds_min, 30);
+        assert_eq!(Stopping::default().for_effects(10_000_000).rounds_min, 40);
+        let few = Stopping { rounds_min: 1, rounds_max: 10, ..Stopping::default() };
+        assert_eq!(few.for_effects(96).rounds_min, 10);
+    }
+}

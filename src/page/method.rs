@@ -3,9 +3,9 @@
 use serde::Serialize;
 
 use super::Group;
-use crate::analysis::{GroupFloor, LEVEL, Summary, Warning};
+use crate::analysis::{Flagged, GroupFloor, LEVEL, Summary, Warning};
 use crate::cells::Cells;
-use crate::device::Flag;
+
 use crate::record::Run;
 use crate::stats::CONFIDENCE;
 use crate::units::{ABSENT, format_interval, or_absent, percent, plain, signed_us, us};
@@ -62,18 +62,18 @@ pub(super) fn view(summary: &Summary, run: &Run, groups: &[Group]) -> View {
         margin_ratio: whole_percent(plan.margin_ratio),
         effects: summary.rows.iter().filter(|row| row.saved_ns.is_some()).count(),
         rounds: format!("{} to {}", plan.rounds_min, plan.rounds_max),
-        flags: flags(run),
+        flags: flags(&summary.flags),
         samples: run.samples.len(),
         no_gate: run.manifest.facts.no_gate.clone(),
     }
 }
 
 fn group_cells(floors: &[GroupFloor], run: &Run, groups: &[Group]) -> Cells {
-    let row = |(at, group): (usize, &Group)| {
-        let floor = floors.iter().find(|floor| floor.group == group.id);
+    let row = |(at, group, floor): (usize, &Group, Option<&GroupFloor>)| {
         let interval = floor.and_then(|floor| floor.interval_ns);
         vec![
             group.name.clone(),
+            floor.map_or(ABSENT.to_owned(), |floor| floor.submission.name().to_owned()),
             or_absent(floor.and_then(|floor| floor.floor_ns), us),
             or_absent(floor.map(|floor| floor.difference_ns), signed_us),
             interval.map_or(ABSENT.to_owned(), |i| format_interval(i.lo, i.hi)),
@@ -85,8 +85,23 @@ fn group_cells(floors: &[GroupFloor], run: &Run, groups: &[Group]) -> Cells {
                 .to_owned(),
         ]
     };
-    let header = ["group", "A/A floor a hop", "graph − graph-aa", "95 %, µs", "rounds", "stopped"];
-    Cells::new(&header, groups.iter().enumerate().map(row).collect(), &[1, 2, 3, 4])
+    let header = [
+        "group",
+        "arms",
+        "A/A floor a hop",
+        "baseline − baseline again",
+        "95 %, µs",
+        "rounds",
+        "stopped",
+    ];
+    // A line for each A/A arm of a group, and one for a group without any.
+    let rows = groups.iter().enumerate().flat_map(|(at, group)| {
+        let own = floors.iter().filter(|floor| floor.group == group.id).map(Some);
+        let own: Vec<Option<&GroupFloor>> = own.collect();
+        let own = if own.is_empty() { vec![None] } else { own };
+        own.into_iter().map(move |floor| (at, group, floor))
+    });
+    Cells::new(&header, rows.map(row).collect(), &[2, 3, 4, 5])
 }
 
 /// A part that was chosen, not measured: 0.05 is `5 %`.
@@ -106,12 +121,11 @@ fn why(ending: &str) -> &str {
     }
 }
 
-fn flags(run: &Run) -> Cells {
-    let row = |flag: Flag| {
-        let count = run.samples.iter().filter(|sample| sample.flags.contains(&flag)).count();
-        let use_of = if flag.excludes() { "left out" } else { "kept" };
-        (count > 0).then(|| vec![flag.name().to_owned(), count.to_string(), use_of.to_owned()])
+fn flags(all: &[Flagged]) -> Cells {
+    let row = |one: &Flagged| {
+        let use_of = if one.excludes { "left out" } else { "kept" };
+        vec![one.flag.name().to_owned(), one.samples.to_string(), use_of.to_owned()]
     };
-    let rows = Flag::ALL.into_iter().filter_map(row).collect();
+    let rows = all.iter().filter(|one| one.samples > 0).map(row).collect();
     Cells::new(&["flag", "samples", "in statistics"], rows, &[1])
 }

@@ -99,7 +99,7 @@ pub(super) fn view(summary: &Summary, run: &Run, groups: &[Group]) -> View {
     // Group by group, graphs before streams; baselines, then the subject in order of time.
     let rank = |row: &SummaryRow| match row.arm {
         Arm::Stream | Arm::Graph => 0,
-        Arm::GraphAa => 1,
+        Arm::StreamAa | Arm::GraphAa => 1,
         Arm::StreamPdl | Arm::GraphPdl => 2,
         _ => 3,
     };

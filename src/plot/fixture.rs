@@ -193,7 +193,10 @@ pub(super) fn sweep(chains: &[Chain], triggers: &[Trigger], arms: &[Arm]) -> Fix
         }
     }
     let samples = rows.iter().flat_map(samples).collect();
-    let floors_us: BTreeMap<u32, f64> = (0..chains.len() as u32).map(|g| (g, 0.021)).collect();
+    let both = [Submission::Graph, Submission::Stream];
+    let floors_us: BTreeMap<_, f64> = (0..chains.len() as u32)
+        .flat_map(|group| both.map(|submission| ((group, submission), 0.021)))
+        .collect();
     let caption = "NVIDIA H200 · driver 580.159.04 · CUDA 13.0 · revision 0123abc".to_owned();
     let ctx = Context { caption, points, floors_us, ..Context::default() };
     Fixture { ctx, rows, samples }

@@ -29,7 +29,7 @@ pub(super) fn chart(group: &Group, submission: Submission, ctx: &Context) -> Opt
     let triggers: Vec<_> =
         series.iter().flat_map(|s| s.rows.iter().map(|row| row.trigger)).collect();
     let axis = TriggerAxis::new(&triggers, LEFT, RIGHT);
-    let floor = scale::drawable(ctx.floors_us.get(&group.id).copied());
+    let floor = scale::drawable(ctx.floors_us.get(&(group.id, submission)).copied());
     let limit = group.limit_saved_us(submission);
 
     let best = finding::best(group, subject, ctx).filter(|row| row.verdict == Some(Verdict::Helps));
@@ -71,9 +71,8 @@ pub(super) fn chart(group: &Group, submission: Submission, ctx: &Context) -> Opt
 
 /// The arms of a submission that are compared with a baseline.
 fn effects<'a>(group: &Group<'a>, submission: Submission) -> Vec<Series<'a>> {
-    let drawn = |arm: &Arm| {
-        arm.submission() == submission && arm.baseline().is_some() && *arm != Arm::GraphAa
-    };
+    let drawn =
+        |arm: &Arm| arm.submission() == submission && arm.baseline().is_some() && !arm.is_again();
     let series = |arm| Series { arm, rows: group.arm(arm), value: saved, hollow: true };
     group.arms().into_iter().filter(drawn).map(series).collect()
 }

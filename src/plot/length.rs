@@ -72,7 +72,7 @@ pub(super) fn chart(family: &[&Group], arm: Arm, ctx: &Context) -> Option<Named>
         (zero, "zero: as baseline".to_owned(), INK),
         ((zero + panel.bottom) / 2.0, "harm: slower".to_owned(), HARM_INK),
     ];
-    let floor = groups.iter().filter_map(|g| ctx.floors_us.get(&g.id)).copied();
+    let floor = groups.iter().filter_map(|g| ctx.floors_us.get(&(g.id, arm.submission()))).copied();
     if let Some(floor) = scale::drawable(floor.map(f64::abs).reduce(f64::max)) {
         let (top, bottom) = (y.px(floor), y.px(-floor));
         figure.canvas.rect((panel.left, top), (panel.right, bottom), FLOOR, 0.6);

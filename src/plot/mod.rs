@@ -49,8 +49,8 @@ pub struct Context {
     /// Points of the plan: which rows belong together, and what was asked for. Rows of other
     /// points are not drawn.
     pub points: Vec<PlanPoint>,
-    /// Noise floor of each group by its A/A arm, µs a hop.
-    pub floors_us: BTreeMap<u32, f64>,
+    /// Noise floor of each group and submission by its A/A arm, µs a hop.
+    pub floors_us: BTreeMap<(u32, Submission), f64>,
     /// What the groups of the user's own kernels run; other groups say it themselves.
     pub own: BTreeMap<u32, String>,
     /// The answers of the analysis; where there is none, the largest saving is named.

@@ -18,7 +18,7 @@ const RIGHT: f64 = 766.0;
 /// The chart of a group; `None` without a measured period.
 pub(super) fn chart(group: &Group, ctx: &Context) -> Option<Named> {
     let flat = |arm: &Arm| matches!(arm, Arm::Stream | Arm::Graph);
-    let unseen = |arm: &Arm| matches!(arm, Arm::GraphAa | Arm::Sentinel);
+    let unseen = |arm: &Arm| arm.is_again() || *arm == Arm::Sentinel;
     let arms: Vec<_> = group.arms().into_iter().filter(|arm| !unseen(arm)).collect();
     let series: Vec<_> = arms
         .iter()

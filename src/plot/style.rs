@@ -65,6 +65,8 @@ pub(super) enum Marker {
     Plus,
     /// Wide bar.
     Bar,
+    /// Tall bar.
+    Post,
     /// Diagonal cross.
     Times,
 }
@@ -96,6 +98,7 @@ impl Marker {
             Marker::Hourglass => vec![(-1.0, -1.0), (1.0, -1.0), (-1.0, 1.0), (1.0, 1.0)],
             Marker::Plus => plus,
             Marker::Bar => vec![(-1.2, -0.4), (1.2, -0.4), (1.2, 0.4), (-1.2, 0.4)],
+            Marker::Post => vec![(-0.4, -1.2), (0.4, -1.2), (0.4, 1.2), (-0.4, 1.2)],
             Marker::Times => {
                 let turn = std::f64::consts::FRAC_1_SQRT_2;
                 plus.into_iter().map(|(x, y)| ((x - y) * turn, (x + y) * turn)).collect()
@@ -131,6 +134,7 @@ pub(super) fn of(arm: Arm) -> ArmStyle {
         Arm::Flags => ((0xCC, 0x79, 0xA7), DOTTED, Marker::Star),
         Arm::Persistent => ((0x8A, 0x63, 0x0A), DASH_DOT, Marker::Hourglass),
         Arm::GraphAa => ((0x8C, 0x8C, 0x8C), DOTTED, Marker::Times),
+        Arm::StreamAa => ((0x9E, 0x9E, 0x9E), DOTTED, Marker::Post),
         Arm::Sentinel => ((0xB0, 0xB0, 0xB0), DOTTED, Marker::Bar),
     };
     let color = RGBColor(rgb.0, rgb.1, rgb.2);

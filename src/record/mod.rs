@@ -27,6 +27,8 @@ use serde::{Deserialize, Serialize};
 
 pub use self::attached::{CHECK, CONFORM, read_attached, read_findings};
 pub use self::derived::write_derived;
+#[cfg(test)]
+pub(crate) use self::disk::fault;
 pub use self::disk::write_atomically;
 pub use self::kernel::{KernelNode, KernelRun, KernelVariant};
 pub use self::output::Output;
@@ -164,7 +166,7 @@ pub struct SampleRow {
     pub order: u32,
     /// Duration of the chain, ns.
     pub duration_ns: f64,
-    /// SM clock when the round began, MHz.
+    /// SM clock when the sample ended, MHz; in runs of earlier versions when its round began.
     pub sm_mhz: Option<u32>,
     /// Why the sample is special.
     pub flags: Vec<Flag>,

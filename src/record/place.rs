@@ -1,11 +1,13 @@
 //! Where a run goes: a directory that nothing else is in, made for it or given empty.
 
-use std::fs;
+use std::fs::{self, File};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
 
+use super::read::POINTS;
+use super::samples;
 use crate::error::{Error, Result};
 
 /// Where runs go when `--out` does not say.
@@ -34,6 +36,7 @@ pub(super) fn claim(path: &Path) -> Result<(PathBuf, bool)> {
     match fs::read_dir(path) {
         Ok(mut entries) => match entries.next() {
             None => Ok((path.to_owned(), false)),
+            Some(_) if clear_unbegun(path) => Ok((path.to_owned(), false)),
             Some(_) => Err(taken("it exists and is not empty")),
         },
         Err(error) if error.kind() == ErrorKind::NotFound => {
@@ -46,6 +49,39 @@ pub(super) fn claim(path: &Path) -> Result<(PathBuf, bool)> {
         }
         Err(error) => Err(create_error(path, &error)),
     }
+}
+
+/// Removes what a run leaves that was killed before its manifest was there: files without a row.
+/// Tells whether the directory is empty now; one that holds anything else, or that another process
+/// is beginning a run in, is left as it is.
+fn clear_unbegun(path: &Path) -> bool {
+    let Ok(entries) = fs::read_dir(path) else { return false };
+    let mut left = Vec::new();
+    for entry in entries {
+        let Ok(entry) = entry else { return false };
+        let name = entry.file_name();
+        let bytes = entry.metadata().ok().filter(|found| found.is_file()).map(|found| found.len());
+        let ours = match (name.to_str(), bytes) {
+            (Some(samples::FILE), Some(bytes)) => {
+                let header = samples::header_line();
+                bytes as usize <= header.len()
+                    && fs::read(entry.path()).is_ok_and(|text| header.as_bytes().starts_with(&text))
+                    && File::open(entry.path()).is_ok_and(|file| file.try_lock().is_ok())
+            }
+            (Some(POINTS), Some(0)) => true,
+            (Some(name), Some(_)) => name.starts_with(".manifest.json.") && name.ends_with(".tmp"),
+            _ => false,
+        };
+        if !ours {
+            return false;
+        }
+        left.push(entry.path());
+    }
+    // Without samples.csv it is no directory that a run began in: it goes last, lest a kill in here
+    // leaves one that nobody knows.
+    left.sort_by_key(|file| file.ends_with(samples::FILE));
+    left.iter().any(|file| file.ends_with(samples::FILE))
+        && left.iter().all(|file| fs::remove_file(file).is_ok())
 }
 
 /// Makes `<results>/<utc>-<what>`, or the first free of `-2`, `-3` …

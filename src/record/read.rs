@@ -105,6 +105,13 @@ pub(super) fn load(dir: &Path) -> Result<Loaded> {
 fn read_manifest(dir: &Path, notes: &mut Vec<String>) -> Result<Manifest> {
     if !exists(dir, MANIFEST) {
         let cause = match dir.is_dir() {
+            true if exists(dir, samples::FILE) => {
+                return Err(Error::failed(
+                    format!("read {}", dir.display()),
+                    "its run was cut short before it began: it has no manifest.json and no sample",
+                )
+                .remedy("give the command that began it again"));
+            }
             true => "not a run directory: it has no manifest.json",
             false if dir.exists() => "not a run directory but a file",
             false => "no such directory",

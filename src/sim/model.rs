@@ -224,8 +224,8 @@ impl Model<'_> {
     fn after_end(&self, node: usize) -> (f64, f64) {
         let timed = &self.nodes[node];
         if self.arm.dependency() == Dependency::Full {
-            let native = matches!(self.arm, Arm::Stream | Arm::Graph | Arm::GraphAa);
-            let saved_ns = if native { self.load.profile.block.code_cost_ns.value } else { 0.0 };
+            let saved_ns =
+                if self.arm.is_native() { self.load.profile.block.code_cost_ns.value } else { 0.0 };
             let begin_ns = timed.end_ns + self.load.hop.full_gap_ns - saved_ns;
             return (begin_ns, begin_ns);
         }

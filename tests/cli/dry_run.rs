@@ -122,14 +122,24 @@ fn points_are_numbered_through_all_groups_and_every_trigger_stands_once() {
 
 #[test]
 fn more_work_is_expected_to_take_longer() {
-    let seconds = |arguments: &[&str]| -> f64 {
+    // With the fewest rounds and with the most.
+    let range = |arguments: &[&str]| -> (f64, f64) {
         let text = dry(arguments);
         let line = text.lines().last().unwrap();
-        let number = line.strip_prefix("expected: ").and_then(|rest| rest.strip_suffix(" s"));
-        number.unwrap_or_else(|| panic!("{line}")).parse().unwrap()
+        let numbers = line.strip_prefix("expected: ").and_then(|rest| rest.strip_suffix(" s"));
+        let numbers = numbers.unwrap_or_else(|| panic!("{line}"));
+        let (least, most) = numbers.split_once(" to ").unwrap_or((numbers, numbers));
+        (least.parse().unwrap(), most.parse().unwrap())
     };
-    let usual = seconds(&[]);
-    assert!(usual > 1.0 && usual < 600.0, "{usual}");
+    let seconds = |arguments: &[&str]| range(arguments).1;
+    let (least, usual) = range(&[]);
+    assert!(least > 1.0 && least < usual && usual < 60.0, "{least} {usual}");
+    // Rounds and budget bound it from both sides.
+    let (least, most) = range(&["--rounds-min=40", "--rounds-max=40"]);
+    assert_eq!(least, most);
+    assert!(range(&["--rounds-max=31"]).1 < usual);
+    assert!(range(&["--rounds-max=100000"]).1 <= 2.0 * 20.0 + 5.0);
+    assert!(range(&["--rounds-max=100000", "--budget-s=2"]).1 < 12.0);
     assert!(seconds(&["--quick"]) < usual);
     assert!(seconds(&["--nodes=50,100"]) > usual);
     assert!(seconds(&["--body-us=40"]) > usual);

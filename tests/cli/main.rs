@@ -10,6 +10,7 @@ mod findings;
 mod help;
 mod inspect;
 mod interruption;
+mod kills;
 mod output;
 mod place;
 mod program;

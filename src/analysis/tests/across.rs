@@ -74,8 +74,16 @@ fn warnings_name_what_was_seen() {
         codes(&fixture)
     };
     type Change<'c> = &'c dyn Fn(&mut Fixture);
-    let cases: [(&str, Change); 10] = [
+    let cases: [(&str, Change); 18] = [
+        ("gate-timeout", &|f| f.flag(Flag::GateTimeout, |s| s.round == 3)),
+        ("watchdog", &|f| f.flag(Flag::Watchdog, |s| s.round == 3)),
+        ("no-gate", &|f| f.flag(Flag::NoGate, |_| true)),
+        ("split", &|f| f.flag(Flag::Split, |s| s.arm == Arm::Graph)),
         ("throttled", &|f| f.flag(Flag::Throttled, |s| s.round == 3)),
+        ("co-tenant", &|f| f.flag(Flag::CoTenant, |s| s.round == 3)),
+        ("drift", &|f| f.flag(Flag::Drift, |s| s.round == 3)),
+        ("resumed", &|f| f.flag(Flag::Resumed, |s| s.round > 20)),
+        ("health-unknown", &|f| f.manifest.health.sm_mhz = None),
         ("co-tenant", &|f| f.manifest.health.other_processes = Some(2)),
         ("clock-range", &|f| f.samples[5].sm_mhz = Some(1950)),
         ("clocks-not-locked", &|f| f.manifest.facts.clocks_locked = Some(false)),
@@ -97,6 +105,50 @@ fn warnings_name_what_was_seen() {
     ];
     for (code, change) in cases {
         assert_eq!(with(change), [code]);
+    }
+}
+
+#[test]
+fn an_arm_at_another_clock_than_its_baseline_is_told_and_marked() {
+    // The subject at 4/8 ran 2 % slower in every round, its control in every tenth.
+    let mut offset = Fixture::new(&triggers(), 40, 100.0, &truth);
+    for sample in &mut offset.samples {
+        let subject = sample.arm == Arm::GraphPdl && sample.point.as_ref() == "p002";
+        let now_and_then = sample.arm == Arm::GraphFull && sample.round % 10 == 0;
+        if subject || now_and_then {
+            sample.sm_mhz = Some(1940);
+        }
+    }
+    let summary = of(&offset);
+    let warning = summary.warnings.iter().find(|w| w.code == "clock-offset").unwrap();
+    assert!(warning.cause.starts_with("p002 graph-pdl "), "{}", warning.cause);
+    assert!(warning.cause.contains("-2.0 %"), "{}", warning.cause);
+    let marked = summary.rows.iter().filter(|row| row.reason.contains("clock-offset"));
+    let marked: Vec<_> = marked.map(|row| (row.point.as_str(), row.arm)).collect();
+    assert_eq!(marked, [("p002", Arm::GraphPdl)]);
+}
+
+#[test]
+fn flags_are_counted_with_what_they_do() {
+    let mut run = Fixture::new(&triggers(), 40, 100.0, &truth);
+    run.flag(Flag::GateTimeout, |s| s.round == 3 && s.arm == Arm::Graph && s.nodes == NODES);
+    run.flag(Flag::Resumed, |s| s.round > 20);
+    let summary = of(&run);
+    assert_eq!(summary.flags.iter().map(|one| one.flag).collect::<Vec<_>>(), Flag::ALL);
+    for one in &summary.flags {
+        let (excludes, samples) = match one.flag {
+            Flag::GateTimeout => (true, 1),
+            Flag::Watchdog | Flag::Wrong => (true, 0),
+            Flag::Resumed => (false, 19 * 13),
+            _ => (false, 0),
+        };
+        assert_eq!((one.excludes, one.samples), (excludes, samples), "{:?}", one.flag);
+    }
+    // Rounds of both processes are in every row; the left-out sample is in its own alone.
+    for row in &summary.rows {
+        assert!(row.reason.contains("resumed"), "{} {}", row.point, row.arm);
+        let left_out = row.reason.contains("samples-left-out");
+        assert_eq!(left_out, row.arm == Arm::Graph, "{} {}", row.point, row.arm);
     }
 }
 

@@ -93,7 +93,8 @@ impl Findings {
 
 fn race(points: &[PlanPoint], raced: &Raced) -> Race {
     let chain = &points[0].chain;
-    let racing = |candidate: &&Candidate| !matches!(candidate.arm, Arm::GraphAa | Arm::Sentinel);
+    let racing =
+        |candidate: &&Candidate| !(candidate.arm.is_again() || candidate.arm == Arm::Sentinel);
     let standing = raced.standing.as_ref();
     let lanes: Vec<(usize, Lane)> = raced
         .candidates

@@ -126,7 +126,7 @@ fn manifest(made: &Made, points: Vec<PlanPoint>) -> Manifest {
         environment: Vec::new(),
         seed: made.seed,
         facts: facts(),
-        health: Health::default(),
+        health: Health { sm_mhz: Some(1980), ..Health::default() },
         plan: PlanRecord {
             points,
             rounds_min: made.rounds,

@@ -56,7 +56,7 @@ impl<'a> UserChains<'a> {
     /// The code that an arm runs.
     fn code(chain: &Chain, arm: Arm) -> Result<Code> {
         match arm {
-            Arm::Stream | Arm::Graph | Arm::GraphAa => Ok(Code::Off),
+            Arm::Stream | Arm::StreamAa | Arm::Graph | Arm::GraphAa => Ok(Code::Off),
             Arm::StreamFull | Arm::StreamPdl | Arm::GraphFull | Arm::GraphPdl => {
                 Ok(Code::at(chain.trigger))
             }

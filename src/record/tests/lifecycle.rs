@@ -55,6 +55,58 @@ fn a_run_that_never_began_leaves_nothing() {
 }
 
 #[test]
+fn a_directory_in_which_a_run_was_killed_before_it_began_is_taken_again() {
+    let header = crate::record::samples::header_line();
+    // (samples.csv, points.jsonl, another file, taken)
+    let cases: [(&str, Option<&str>, Option<&str>, bool); 8] = [
+        ("", None, None, true),
+        ("", Some(""), None, true),
+        (&header, Some(""), None, true),
+        (&header[..9], Some(""), Some(".manifest.json.77.tmp"), true),
+        (&header, Some("{"), None, false),
+        (&header, Some(""), Some("thesis.tex"), false),
+        (&header, Some(""), Some("manifest.json"), false),
+        (&format!("{header}p000,graph,50,0,0,1.5,1980,\n"), Some(""), None, false),
+    ];
+    for (samples, points, other, taken) in cases {
+        let root = tempfile::tempdir().unwrap();
+        fs::write(root.path().join("samples.csv"), samples).unwrap();
+        if let Some(points) = points {
+            fs::write(root.path().join("points.jsonl"), points).unwrap();
+        }
+        if let Some(other) = other {
+            fs::write(root.path().join(other), "x").unwrap();
+        }
+        let files = || fs::read_dir(root.path()).unwrap().count();
+        let before = files();
+        match RunDir::create(Some(root.path()), "sweep", now()) {
+            Ok(mut run) => {
+                assert!(taken, "{samples:?} {points:?} {other:?}");
+                run.write_manifest(&manifest()).unwrap();
+                run.append_sample(&sample(0)).unwrap();
+                assert_eq!(read_run(root.path()).unwrap().samples, [sample(0)]);
+            }
+            Err(error) => {
+                assert!(!taken && error.kind() == Kind::Usage, "{error}");
+                assert_eq!(files(), before, "nothing is removed");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_run_that_is_just_beginning_is_not_taken_from_under_it() {
+    let root = tempfile::tempdir().unwrap();
+    let dir = root.path().join("run");
+    let mut first = RunDir::create(Some(&dir), "sweep", now()).unwrap();
+    assert!(RunDir::create(Some(&dir), "sweep", now()).is_err());
+    let error = read_run(&dir).unwrap_err().to_string();
+    assert!(error.contains("cut short before it began"), "{error}");
+    first.write_manifest(&manifest()).unwrap();
+    assert!(RunDir::create(Some(&dir), "sweep", now()).is_err());
+}
+
+#[test]
 fn two_processes_cannot_claim_one_empty_directory() {
     let root = tempfile::tempdir().unwrap();
     let mut first = RunDir::create(Some(root.path()), "sweep", now()).unwrap();
