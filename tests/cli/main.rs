@@ -13,6 +13,7 @@ mod interruption;
 mod kills;
 mod output;
 mod place;
+mod predict;
 mod program;
 mod run;
 mod timeline;

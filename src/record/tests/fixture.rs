@@ -11,8 +11,8 @@ use crate::chain::{
 use crate::device::{Backend, EdgeCount, Facts, Flag, Health, Proof, Verification};
 use crate::error::Result;
 use crate::record::{
-    End, ExposedBy, LimitBy, Manifest, PlanPoint, PlanRecord, PointRecord, ProofVerdict, RunDir, SampleRow, SummaryRow,
-    Verdict, schema_version,
+    End, ExposedBy, LimitBy, Manifest, PlanPoint, PlanRecord, PointRecord, ProofVerdict, RunDir,
+    SampleRow, SummaryRow, Verdict, schema_version,
 };
 use crate::stamps::Reduced;
 
@@ -220,7 +220,7 @@ pub(crate) fn summary_row() -> SummaryRow {
         predicted_ns: Some(12.3),
         predicted_saved_ns: Some(12.3),
         error_pct: Some(12.3),
-        not_predicted: "no, \"never\"".into(),
+        not_predicted: "no SM".into(),
         backend: Backend::Sim,
         device: "H200, \"SXM\" SIMULATED".into(),
         reason: "a|b".into(),
