@@ -4,6 +4,7 @@ mod bad_input;
 mod bad_runs;
 mod calibrate;
 mod compare;
+mod datasheet;
 mod dry_run;
 mod environment;
 mod findings;
