@@ -176,7 +176,7 @@ fn record(
         write_atomically(&run.path().join("races.json"), &text)?;
     }
     let recorder = sweep::Recorder::new(run, sweep::untouched(&plan));
-    let finished = sweep::measure(args.format, device, &plan, recorder)?;
+    let finished = sweep::measure(args.format, device, &plan, recorder, None)?;
     let Some((summary, run)) = finished.measured else { return Ok(()) };
     let Some(policy) = Policy::of(&run.manifest, &summary) else { return Ok(()) };
     emit(args, ready, &policy)
