@@ -27,6 +27,7 @@ pub mod unpaired;
 pub use device::{Opened, Without, open, open_for};
 pub use outputs::{rebuild, rebuild_beside, render};
 pub use sweep::{Finished, sweep};
+pub(crate) use sweep::{manifest, now};
 pub use terminal::note;
 
 use crate::cli::{Cli, Command};

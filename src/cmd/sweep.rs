@@ -200,7 +200,7 @@ pub(super) fn measure(
 }
 
 /// The manifest of a run that begins now.
-pub(super) fn manifest(what: &str, device: &dyn Device, plan: &Plan) -> Manifest {
+pub(crate) fn manifest(what: &str, device: &dyn Device, plan: &Plan) -> Manifest {
     let environment = std::env::vars_os()
         .map(|(name, value)| (text(name), text(value)))
         .filter(|(name, _)| name.starts_with("PDL_"))
@@ -236,7 +236,7 @@ fn text(bytes: OsString) -> String {
 }
 
 /// UTC, whole seconds.
-fn now() -> String {
+pub(crate) fn now() -> String {
     let now = Timestamp::now();
     Timestamp::from_second(now.as_second()).unwrap_or(now).to_string()
 }
