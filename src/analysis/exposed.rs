@@ -17,8 +17,9 @@ use std::collections::HashMap;
 
 use super::Summary;
 use crate::chain::{Arm, BodyKind, Dependency, Trigger};
+use crate::device::Facts;
 use crate::profile::Profile;
-use crate::record::{ExposedBy, PointRecord, Run, SummaryRow};
+use crate::record::{ExposedBy, PointRecord, SummaryRow, latest};
 use crate::sim::{HopTimes, hop_times};
 use crate::stamps::Reduced;
 
@@ -46,12 +47,11 @@ struct Wait {
 
 impl Summary {
     /// Divides the exposed time of every row that has one.
-    pub(super) fn divide(&mut self, profile: &Profile, run: &Run) {
-        let latest = run.latest();
-        let step_ns = run.manifest.facts.timer_step_ns as f64;
+    pub(super) fn divide(&mut self, profile: &Profile, facts: &Facts, points: &[PointRecord]) {
+        let latest = latest(points);
+        let step_ns = facts.timer_step_ns as f64;
         // Where no control was measured, as in a race, the baseline stands in: full dependencies too.
-        let baselines: HashMap<(u32, Arm), Reduced> = run
-            .points
+        let baselines: HashMap<(u32, Arm), Reduced> = points
             .iter()
             .filter(|record| matches!(record.arm, Arm::Stream | Arm::Graph))
             .filter_map(|record| Some(((record.group, record.arm), record.stamps?)))
@@ -261,8 +261,7 @@ mod tests {
             });
         }
         let mut summary = summarise(&manifest, &points, &samples);
-        let run = Run { manifest, points, samples, end: None, notes: Vec::new() };
-        summary.divide(&BUILT_IN, &run);
+        summary.divide(&BUILT_IN, &manifest.facts, &points);
         summary
     }
 

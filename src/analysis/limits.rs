@@ -4,7 +4,7 @@ use super::{Summary, Warning};
 use crate::chain::BodyKind;
 use crate::device::Facts;
 use crate::profile::{Origin, Profile};
-use crate::record::{Run, SummaryRow};
+use crate::record::{PointRecord, SummaryRow, latest};
 use crate::sim::{Limit, limit};
 use crate::units::us;
 
@@ -47,9 +47,9 @@ pub fn constants_text(profile: &Profile) -> String {
 impl Summary {
     /// Sets the limit of every row by `profile`, divides its exposed time, and warns of periods
     /// below the limit.
-    pub fn with_constants(&mut self, profile: &Profile, run: &Run) {
+    pub fn with_constants(&mut self, profile: &Profile, facts: &Facts, points: &[PointRecord]) {
         let name = constants_text(profile);
-        let latest = run.latest();
+        let latest = latest(points);
         for row in &mut self.rows {
             let Some(record) = latest.get(&(row.point.as_str(), row.arm)) else { continue };
             let known = row.body_ns.zip(row.preamble_ns.or(Some(0.0)));
@@ -64,14 +64,14 @@ impl Summary {
                 row.constants = name.clone();
             }
         }
-        self.divide(profile, run);
-        self.warnings.extend(below(&self.rows, run, &name));
+        self.divide(profile, facts, points);
+        self.warnings.extend(below(&self.rows, facts, &name));
     }
 }
 
 /// A period that lies below the limit by more than noise says that a constant is wrong.
-fn below(rows: &[SummaryRow], run: &Run, constants: &str) -> Option<Warning> {
-    let step_ns = run.manifest.facts.timer_step_ns as f64;
+fn below(rows: &[SummaryRow], facts: &Facts, constants: &str) -> Option<Warning> {
+    let step_ns = facts.timer_step_ns as f64;
     let under = |row: &SummaryRow| {
         let highest = row.period_hi_ns.or(row.period_ns)?;
         let limit_ns = row.limit_ns?;
@@ -106,7 +106,7 @@ mod tests {
     use super::*;
     use crate::chain::{Arm, Trigger};
     use crate::profile::BUILT_IN;
-    use crate::record::LimitBy;
+    use crate::record::{LimitBy, Run};
 
     fn run(saved_ns: f64) -> (Summary, Run) {
         let triggers = [Trigger::AtEntry, Trigger::Implicit];
@@ -120,7 +120,7 @@ mod tests {
     fn a_row_has_the_limit_of_its_dependence_and_says_by_which_constants() {
         let (mut summary, run) = run(500.0);
         assert_eq!(summary.row("p000", Arm::Graph).unwrap().limit_by, Some(LimitBy::Body));
-        summary.with_constants(&BUILT_IN, &run);
+        summary.with_constants(&BUILT_IN, &run.manifest.facts, &run.points);
         let full = summary.row("p000", Arm::Graph).unwrap();
         assert_eq!((full.limit_by, &*full.constants), (Some(LimitBy::Launch), "h200 (measured)"));
         let subject = summary.row("p001", Arm::GraphPdl).unwrap();
@@ -134,7 +134,7 @@ mod tests {
         let code = |warning: &Warning| warning.code == "below-limit";
         // The baseline of 6 us itself lies below body + preamble + launch.
         let (mut summary, run) = run(2500.0);
-        summary.with_constants(&BUILT_IN, &run);
+        summary.with_constants(&BUILT_IN, &run.manifest.facts, &run.points);
         let warning = summary.warnings.iter().find(|w| code(w)).unwrap();
         assert!(warning.cause.contains("h200 (measured)"), "{warning:?}");
         assert!(warning.cause.contains("graph-pdl"), "the farthest is named: {warning:?}");
@@ -148,7 +148,7 @@ mod tests {
         }
         fast.issue.busy_warp_cycles.value = 0.5;
         let (mut summary, run) = self::run(500.0);
-        summary.with_constants(&fast, &run);
+        summary.with_constants(&fast, &run.manifest.facts, &run.points);
         assert!(!summary.warnings.iter().any(code), "{:?}", summary.warnings);
     }
 

@@ -102,7 +102,7 @@ mod tests {
         let mut summary = summarise(&manifest, &points, &samples);
         let run = Run { manifest, points, samples, end: None, notes: Vec::new() };
         assert!(summary.limits_of(0, &run.manifest).is_empty(), "no constants are known");
-        summary.with_constants(&BUILT_IN, &run);
+        summary.with_constants(&BUILT_IN, &run.manifest.facts, &run.points);
         let told = summary.limits_of(0, &run.manifest);
         assert_eq!(told.len(), 1, "no streams: {told:?}");
         for part in [

@@ -6,24 +6,28 @@ use crate::analysis::foreign;
 use crate::device::{Backend, Facts};
 use crate::error::{Error, Result};
 use crate::profile::{BUILT_IN, Profile};
-use crate::record::{PROFILE, Run, read_profile};
+use crate::record::{PROFILE, read_profile};
 
-/// The profile whose constants hold for `run`, which lies in `path`: the one it was simulated or
+/// The profile whose constants hold for the run in `path`, of the device with `facts`: the one it was simulated or
 /// predicted with, the calibration beside it, or the built-in one; each only where it is of the
 /// run's device. `None` where there is none.
 ///
 /// # Errors
 /// A profile.toml that cannot be read, or that is of another device.
-pub fn constants(path: &Path, calibration: Option<&Profile>, run: &Run) -> Result<Option<Profile>> {
+pub fn constants(
+    path: &Path,
+    calibration: Option<&Profile>,
+    facts: &Facts,
+) -> Result<Option<Profile>> {
     if let Some(text) = read_profile(path)? {
         let action = || format!("use {}", path.join(PROFILE).display());
         let profile = text.parse::<Profile>().map_err(|cause| Error::failed(action(), cause))?;
-        return match foreign(&profile, &run.manifest.facts) {
+        return match foreign(&profile, facts) {
             Some(cause) => Err(Error::failed(action(), cause)),
             None => Ok(Some(profile)),
         };
     }
-    Ok(known(calibration, &run.manifest.facts))
+    Ok(known(calibration, facts))
 }
 
 /// The same of a device that nothing was measured on yet.

@@ -16,8 +16,8 @@ use crate::plot::{self, Chosen, Context};
 use crate::profile::Profile;
 use crate::record::{
     CALIBRATION, CHECK, CONFORM, KernelRun, KernelVariant, Manifest, PREDICTION, PREDICTION_SCHEMA,
-    PROFILE, Prediction, Run, Standing, Verdict, read_attached, read_calibration, read_run,
-    standing, write_derived, write_summary,
+    PROFILE, PointRecord, Prediction, Run, Standing, Verdict, read_attached, read_calibration,
+    read_run, standing, write_derived, write_summary,
 };
 
 /// Files to attach to a run: their names in it, and their bytes, which were found to be what they
@@ -78,17 +78,32 @@ fn derive(path: &Path) -> Result<Derived> {
     if let Some(profile) = &profile {
         summary.bound(profile, &run.manifest);
     }
-    match constants(path, profile.as_ref(), &run) {
-        Ok(Some(constants)) => summary.with_constants(&constants, &run),
+    let notes = beside(path, &mut summary, &run.manifest, &run.points, profile.as_ref());
+    run.notes.extend(notes);
+    Ok(Derived { summary, run, profile })
+}
+
+/// Adds what lies beside a run to its summary: limit and exposed time by the constants of its
+/// device, and a prediction. What cannot be read is said, and the run is worth its tables without.
+pub fn beside(
+    path: &Path,
+    summary: &mut Summary,
+    manifest: &Manifest,
+    points: &[PointRecord],
+    calibration: Option<&Profile>,
+) -> Vec<String> {
+    let mut notes = Vec::new();
+    match constants(path, calibration, &manifest.facts) {
+        Ok(Some(constants)) => summary.with_constants(&constants, &manifest.facts, points),
         Ok(None) => {}
-        Err(error) => run.notes.push(format!("{PROFILE}: {}", error.cause())),
+        Err(error) => notes.push(format!("{PROFILE}: {}", error.cause())),
     }
     match prediction(path) {
-        Ok(Some(prediction)) => summary.with_prediction(&prediction, &run.manifest),
+        Ok(Some(prediction)) => summary.with_prediction(&prediction, manifest),
         Ok(None) => {}
-        Err(error) => run.notes.push(format!("{PREDICTION}: {}", error.cause())),
+        Err(error) => notes.push(format!("{PREDICTION}: {}", error.cause())),
     }
-    Ok(Derived { summary, run, profile })
+    notes
 }
 
 /// The prediction that lies beside the run.
@@ -130,7 +145,7 @@ fn write(path: &Path, derived: &Derived, standing: &Standing) -> Result<()> {
 }
 
 /// The calibration that lies beside the run.
-fn calibration(path: &Path) -> Result<Option<Profile>> {
+pub fn calibration(path: &Path) -> Result<Option<Profile>> {
     let Some(text) = read_calibration(path)? else { return Ok(None) };
     let file = path.join(CALIBRATION);
     let profile = text.parse::<Profile>();

@@ -97,7 +97,7 @@ pub fn attachments(path: &Path, asked: &SimulatedArgs) -> Result<Attachments> {
 /// The profile whose constants hold for the run where none is given.
 fn chosen(path: &Path, run: &Run) -> Result<Profile> {
     let calibration = read_calibration(path)?.and_then(|text| text.parse().ok());
-    let found = constants(path, calibration.as_ref(), run)?;
+    let found = constants(path, calibration.as_ref(), &run.manifest.facts)?;
     found.ok_or_else(|| nothing_known(&run.manifest.facts))
 }
 

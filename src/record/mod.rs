@@ -37,7 +37,7 @@ pub use self::kernel::{KernelNode, KernelRun, KernelVariant};
 pub use self::output::Output;
 pub use self::place::directory;
 pub use self::prediction::{PREDICTION, PREDICTION_SCHEMA, PredictedRow, Prediction};
-pub use self::read::{CALIBRATION, PROFILE, Run, read_calibration, read_profile, read_run};
+pub use self::read::{CALIBRATION, PROFILE, Run, latest, read_calibration, read_profile, read_run};
 pub use self::run_dir::{RunDir, schema_version};
 pub use self::samples::Samples;
 pub use self::standing::{Standing, standing};

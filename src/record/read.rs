@@ -50,9 +50,14 @@ pub struct Run {
 impl Run {
     /// The record that holds for each point and arm.
     pub fn latest(&self) -> HashMap<(&str, Arm), &PointRecord> {
-        // Of two, the later one is inserted last.
-        self.points.iter().map(|record| ((record.point.as_str(), record.arm), record)).collect()
+        latest(&self.points)
     }
+}
+
+/// The record that holds for each point and arm of these.
+pub fn latest(points: &[PointRecord]) -> HashMap<(&str, Arm), &PointRecord> {
+    // Of two, the later one is inserted last.
+    points.iter().map(|record| ((record.point.as_str(), record.arm), record)).collect()
 }
 
 /// A run, and how much of its growing files is whole.

@@ -105,7 +105,6 @@ fn a_profile_that_is_wrong_is_refused_with_its_field() {
         ("sm_count = 132", "sm_count = 0", "device.sm_count is 0"),
         ("sm_count = 132", "sm_count = 132\nsm_colour = 1", "unknown field `sm_colour`"),
         ("schema_version = \"1.0\"", "schema_version = \"1.9\"", "schema_version \"1.9\" is later"),
-        ("origin = \"datasheet\"", "origin = \"measured\"", ".lo and "),
         ("origin = \"datasheet\"", "origin = \"rumour\"", "unknown variant `rumour`"),
         ("block_shared_bytes = 232448", "block_shared_bytes = 999999", "device.block_shared_bytes"),
         ("thread_registers = 20", "thread_registers = 4000", "block.thread_registers 4000"),

@@ -7,7 +7,7 @@ mod text;
 
 use std::path::Path;
 
-use super::terminal;
+use super::{outputs, terminal};
 use crate::chain::Arm;
 use crate::cli::{CompareArgs, CompareFormat, FailOn};
 use crate::compare::{
@@ -49,6 +49,9 @@ pub fn compare(args: &CompareArgs) -> Result<()> {
 fn side(path: &Path) -> Result<Side> {
     let mut side = Side::of(read_run(path)?);
     // Nothing is taken from summary.csv; a run that contradicts itself is no evidence all the same.
+    let calibration = outputs::calibration(path).ok().flatten();
+    let Side { summary, manifest, points, .. } = &mut side;
+    outputs::beside(path, summary, manifest, points, calibration.as_ref());
     let standing = standing(path, &side.summary.rows, side.end.is_some())?;
     side.notes.extend(standing.notes());
     Ok(side)
