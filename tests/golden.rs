@@ -9,7 +9,7 @@ use pdl_lab::cli::Format;
 use pdl_lab::cmd::{rebuild, render};
 
 /// What a recorded run may consist of: raw files, whatever else is there is derived.
-const RAW: [&str; 7] = [
+const RAW: [&str; 8] = [
     "manifest.json",
     "points.jsonl",
     "samples.csv",
@@ -17,6 +17,7 @@ const RAW: [&str; 7] = [
     "calibration.toml",
     "profile.toml",
     "prediction.json",
+    "tune.json",
 ];
 /// The page: a run may keep it or not, as its charts make it large; that of a fixture is kept.
 const PAGE: &str = "report.html";

@@ -16,8 +16,8 @@ use crate::plot::{self, Chosen, Context};
 use crate::profile::Profile;
 use crate::record::{
     CALIBRATION, CHECK, CONFORM, KernelRun, KernelVariant, Manifest, PREDICTION, PREDICTION_SCHEMA,
-    PROFILE, PointRecord, Prediction, Run, Standing, Verdict, read_attached, read_calibration,
-    read_run, standing, write_derived, write_summary,
+    PROFILE, PointRecord, Prediction, Run, Standing, TUNE, Verdict, read_attached,
+    read_calibration, read_run, standing, write_derived, write_summary,
 };
 
 /// Files to attach to a run: their names in it, and their bytes, which were found to be what they
@@ -133,12 +133,14 @@ fn write(path: &Path, derived: &Derived, standing: &Standing) -> Result<()> {
         write_derived(path, &format!("charts/{name}"), svg.as_bytes())?;
     }
     let (conform, check) = (read_attached(path, CONFORM)?, read_attached(path, CHECK)?);
+    let tune = read_attached(path, TUNE)?;
     let page = page::render(&page::Inputs {
         summary,
         run,
         charts: &charts,
         conform: conform.as_ref(),
         check: check.as_ref(),
+        tune: tune.as_ref(),
         profile: profile.as_ref(),
     })?;
     write_derived(path, "report.html", page.as_bytes())

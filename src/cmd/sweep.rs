@@ -79,7 +79,7 @@ fn predicted(args: &SweepArgs) -> Option<&SimulatedArgs> {
 }
 
 /// The text of a device profile that can be read.
-fn profile_text(path: &Path) -> Result<String> {
+pub(super) fn profile_text(path: &Path) -> Result<String> {
     profile::read(path)?;
     std::fs::read_to_string(path)
         .map_err(|error| Error::failed(format!("read {}", path.display()), error))

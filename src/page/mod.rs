@@ -11,6 +11,7 @@ mod findings;
 mod limit;
 mod method;
 mod proof;
+mod race;
 mod rows;
 mod words;
 
@@ -25,15 +26,16 @@ use crate::analysis::{NO_CROSSOVER, Summary, exact_command, group_names};
 use crate::device::Backend;
 use crate::error::{Error, Result};
 use crate::profile::Profile;
-use crate::record::{CALIBRATION, CHECK, CONFORM, PREDICTION, Run};
-use crate::{check, conform};
+use crate::record::{CALIBRATION, CHECK, CONFORM, PREDICTION, Run, TUNE};
+use crate::{check, conform, tune};
 
 /// Templates by name. The ending decides that what is put in is escaped.
-const TEMPLATES: [(&str, &str); 8] = [
+const TEMPLATES: [(&str, &str); 9] = [
     ("report.html", include_str!("report.html")),
     ("cells.html", include_str!("cells.html")),
     ("answer.html", include_str!("answer.html")),
     ("rows.html", include_str!("rows.html")),
+    ("race.html", include_str!("race.html")),
     ("limit.html", include_str!("limit.html")),
     ("proof.html", include_str!("proof.html")),
     ("findings.html", include_str!("findings.html")),
@@ -57,6 +59,8 @@ pub struct Inputs<'a> {
     pub conform: Option<&'a conform::Findings>,
     /// What `pdl check` found, where it is attached to the run.
     pub check: Option<&'a check::Findings>,
+    /// What `pdl tune` found, in a run of its own.
+    pub tune: Option<&'a tune::Findings>,
     /// The device profile of `pdl calibrate`, where one lies beside the run.
     pub profile: Option<&'a Profile>,
 }
@@ -88,6 +92,7 @@ struct Page<'a> {
     charts: charts::View,
     table: rows::View,
     notes: &'a [String],
+    race: Option<race::View>,
     limit: limit::View,
     method: method::View,
     proof: proof::View,
@@ -120,6 +125,7 @@ pub fn render(inputs: &Inputs) -> Result<String> {
         charts: charts::view(inputs.charts),
         table: rows::view(summary, run, &groups),
         notes: &run.notes,
+        race: inputs.tune.map(race::view),
         limit: limit::view(summary, run, &groups),
         method: method::view(summary, run, &groups),
         proof: proof::view(run, summary),
@@ -180,6 +186,7 @@ fn files(inputs: &Inputs) -> Vec<&'static str> {
         ("end.json", inputs.run.end.is_some()),
         (CONFORM, inputs.conform.is_some()),
         (CHECK, inputs.check.is_some()),
+        (TUNE, inputs.tune.is_some()),
         (CALIBRATION, inputs.profile.is_some()),
         (PREDICTION, inputs.summary.forecast.is_some()),
     ];

@@ -41,7 +41,8 @@ fn with(
     let summary = summarise(&run.manifest, &run.points, &run.samples);
     let svg = "<svg xmlns=\"http://www.w3.org/2000/svg\"></svg>".to_owned();
     let charts = [("gain-g0-fma-graph.svg".to_owned(), svg)];
-    let inputs = Inputs { summary: &summary, run, charts: &charts, conform, check, profile };
+    let tune = None;
+    let inputs = Inputs { summary: &summary, run, charts: &charts, conform, check, tune, profile };
     render(&inputs).unwrap()
 }
 

@@ -12,6 +12,9 @@ use crate::error::{Error, Result};
 pub const CONFORM: &str = "conform.json";
 /// What `pdl check --format json` printed.
 pub const CHECK: &str = "check.json";
+/// What `pdl tune` found, in its own run.
+pub const TUNE: &str = "tune.json";
+
 /// Reads a JSON file from anywhere, to attach it: its bytes, and what they say.
 ///
 /// # Errors

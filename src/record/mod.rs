@@ -27,7 +27,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-pub use self::attached::{CHECK, CONFORM, read_attached, read_findings};
+pub use self::attached::{CHECK, CONFORM, TUNE, read_attached, read_findings};
 pub use self::derived::write_derived;
 #[cfg(test)]
 pub(crate) use self::disk::fault;

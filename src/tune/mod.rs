@@ -8,8 +8,10 @@
 //! successive halving (Jamieson and Talwalkar, AISTATS 2016) with evidence in place of a quota: a
 //! plateau of equals is never halved, and a field of stragglers goes at once.
 
+mod findings;
 mod standing;
 
+pub use findings::{Findings, LEGEND, Lane, Race};
 pub use standing::{Fate, Field, Standing, Tolerance};
 
 #[cfg(test)]

@@ -90,3 +90,29 @@ fn bad_input_is_refused() {
         assert!(said.stderr.contains(says), "{arguments:?}: {said:?}");
     }
 }
+
+#[test]
+fn the_page_of_its_run_shows_the_race_before_anything_else() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut command = vec!["tune", "--out", "tune", "--body-kind", "fma", "--rounds-max", "8"];
+    command.extend(SMALL);
+    let said = succeed(&mut pdl(dir.path(), command));
+    let page = fs::read_to_string(dir.path().join("tune/report.html")).unwrap();
+    let found: Value =
+        serde_json::from_str(&fs::read_to_string(dir.path().join("tune/tune.json")).unwrap())
+            .unwrap();
+    let race = page.find("id=\"race\"").unwrap();
+    assert!(race < page.find("id=\"answer\"").unwrap());
+    let section = &page[race..page.find("id=\"answer\"").unwrap()];
+    let lanes = found["races"][0]["lanes"].as_array().unwrap();
+    assert_eq!(section.matches("<tr><td>").count(), lanes.len(), "a row a candidate");
+    for lane in lanes {
+        let state = lane["state"].as_str().unwrap();
+        assert!(section.contains(&format!("<td>{state}</td>")), "{state}");
+    }
+    // What is printed is what the page says, and report keeps it.
+    let answer = said.stdout.lines().find(|line| line.starts_with("Use ")).unwrap();
+    assert!(section.contains(&answer.replace('/', "&#x2f;")), "{answer}");
+    succeed(&mut pdl(dir.path(), ["report", "tune"]));
+    assert_eq!(fs::read_to_string(dir.path().join("tune/report.html")).unwrap(), page);
+}

@@ -1,94 +1,22 @@
-//! What a race found, as plain data.
+//! From races to what they found.
 
-use serde::Serialize;
-
-use crate::chain::{Arm, BodyKind, Shape, Target, Trigger};
+use crate::chain::{Arm, Target, Trigger};
 use crate::device::Device;
 use crate::measure::{Candidate, Plan, Raced, Stopping};
 use crate::record::PlanPoint;
-use crate::stats::{CONFIDENCE, Interval, estimate_median, median};
-use crate::tune::{Fate, Standing};
+use crate::stats::{CONFIDENCE, estimate_median, median};
+use crate::tune::{Fate, Findings, Lane, Race, Standing};
 use crate::units::us;
 
 /// Half the width takes four times the rounds.
 const ROUNDS_FOR_HALF: f64 = 4.0;
 
-/// Everything that is printed.
-#[derive(Debug, Serialize)]
-pub struct Findings {
-    /// Product name, SIMULATED where it is.
-    pub device: String,
-    /// Driver; empty when simulated.
-    pub driver: String,
-    /// One race a group.
-    pub races: Vec<Race>,
-}
-
-/// One chain's race.
-#[derive(Debug, Serialize)]
-pub struct Race {
-    /// Shape of the chain.
-    pub shape: Shape,
-    /// Body.
-    pub body: BodyKind,
-    /// What was asked for, ns or bytes, in words.
-    pub work: String,
-    /// The fastest, and the later triggers that are as good; `None` when nothing could be run.
-    pub winner: Option<Lane>,
-    /// What to use: the latest trigger of the winner's equals in its arm.
-    pub recommended: Option<Lane>,
-    /// All candidates, fastest first.
-    pub lanes: Vec<Lane>,
-    /// Whether no candidate could credibly be faster by more than the tolerance.
-    pub settled: bool,
-    /// What counts as equal, ns a hop.
-    pub tolerance_ns: f64,
-    /// Samples taken, controls included.
-    pub samples: usize,
-    /// Samples of a sweep over the same candidates: all arms and controls in the fewest rounds that
-    /// its correction for many comparisons needs, and its long chains.
-    pub sweep_samples: usize,
-    /// Rounds.
-    pub rounds: u32,
-    /// Device time, s.
-    pub took_s: f64,
-    /// What intervals half as wide would cost, s.
-    pub surer_s: Option<f64>,
-    /// Half the width of the widest interval among those that are left, ns a hop.
-    pub half_width_ns: Option<f64>,
-}
-
-/// One candidate.
-#[derive(Clone, Debug, Serialize)]
-pub struct Lane {
-    /// Arm.
-    pub arm: Arm,
-    /// Trigger.
-    pub trigger: Option<Trigger>,
-    /// Median period, ns.
-    pub period_ns: Option<f64>,
-    /// Predicted period, ns.
-    pub predicted_ns: Option<f64>,
-    /// (baseline chain − chain) ÷ hops, ns, median of paired differences.
-    pub saved_ns: Option<f64>,
-    /// 95 % interval of the same.
-    pub saved_interval_ns: Option<Interval>,
-    /// Slower than the winner, ns a hop, median.
-    pub behind_ns: Option<f64>,
-    /// Rounds it took part in.
-    pub rounds: usize,
-    /// `winner`, `equal`, `behind`, `open` (not credibly slower), or `left`.
-    pub state: &'static str,
-}
-
-impl Findings {
-    /// From the races of `plan`'s groups.
-    pub fn new(device: &dyn Device, plan: &Plan, raced: &[Raced]) -> Findings {
-        let groups = plan.groups();
-        let races = groups.iter().zip(raced).map(|(points, raced)| race(points, raced));
-        let facts = device.facts();
-        Findings { device: facts.label(), driver: facts.driver.clone(), races: races.collect() }
-    }
+/// From the races of `plan`'s groups.
+pub fn findings(device: &dyn Device, plan: &Plan, raced: &[Raced]) -> Findings {
+    let groups = plan.groups();
+    let races = groups.iter().zip(raced).map(|(points, raced)| race(points, raced));
+    let facts = device.facts();
+    Findings { device: facts.label(), driver: facts.driver.clone(), races: races.collect() }
 }
 
 fn race(points: &[PlanPoint], raced: &Raced) -> Race {
@@ -195,7 +123,8 @@ fn lane(raced: &Raced, index: usize) -> Lane {
             (Some(standing), Fate::Running) if behind(standing, index) => "behind",
             (_, Fate::Running) => "open",
             (_, Fate::Left { .. }) => "left",
-        },
+        }
+        .to_owned(),
     }
 }
 

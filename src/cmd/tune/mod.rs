@@ -7,8 +7,8 @@ use std::time::Instant;
 
 use jiff::Timestamp;
 
-use self::findings::Findings;
-use super::sweep::{Recorder, manifest};
+use self::findings::findings;
+use super::sweep::{Recorder, manifest, profile_text};
 use super::{device, outputs, terminal};
 use crate::chain::{Arm, Chain};
 use crate::cli::{FindingsFormat, TuneArgs};
@@ -17,8 +17,9 @@ use crate::error::{Error, Result};
 use crate::experiment;
 use crate::measure::{Plan, Progress, Raced, race_group};
 use crate::profile::{BUILT_IN, Model};
-use crate::record::RunDir;
+use crate::record::{RunDir, TUNE, write_derived};
 use crate::sim::predict;
+use crate::tune::Findings;
 
 /// Races arms and triggers, leaves a run directory, prints what won.
 ///
@@ -33,17 +34,23 @@ pub fn tune(args: &TuneArgs) -> Result<()> {
     let device = opened.device.as_ref();
     let plan = plan(args, device)?;
     let mut run = RunDir::create(args.out.as_deref(), "tune", Timestamp::now())?;
+    if let Some(text) = args.simulated.profile.as_deref().map(profile_text).transpose()? {
+        run.write_profile(&text)?;
+    }
     run.write_manifest(&manifest("tune", device, &plan))?;
     let progress = plan.groups().iter().map(|_| Progress::Untouched).collect();
     let mut recorder = Recorder::new(run, progress);
     let path = recorder.path().to_owned();
     let raced = race_all(args, device, &plan, &mut recorder);
     drop(recorder);
+    let found = raced.map(|raced| findings(device, &plan, &raced));
+    if let Ok(findings) = &found {
+        write_derived(&path, TUNE, render(findings, FindingsFormat::Json)?.as_bytes())?;
+    }
     // Whatever was measured before an error is worth its tables.
     let summary = outputs::rebuild(&path);
-    let raced = raced?;
+    let findings = found?;
     let (summary, _) = summary?;
-    let findings = Findings::new(device, &plan, &raced);
     terminal::print(&render(&findings, args.format)?)?;
     terminal::note(path.display());
     outputs::demand_right_results(&summary)
