@@ -230,7 +230,7 @@ fn title(bars: &[Bar], subject: Arm, group: &Group, ctx: &Context) -> String {
     let Some(bar) = best.and_then(of).or_else(least) else { return "No exposed time".to_owned() };
     let largest = bar.parts.iter().max_by(|a, b| a.1.total_cmp(&b.1));
     let cause = largest.map_or_else(String::new, |(cause, us)| {
-        format!(", most of it {} ({}\u{A0}µs)", cause.name(), number(*us))
+        format!(", its largest part {} ({}\u{A0}µs)", cause.name(), number(*us))
     });
     let base = bars.iter().find(|bar| bar.row.arm != subject);
     let against = base.map_or_else(String::new, |base| {

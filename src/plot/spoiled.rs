@@ -81,7 +81,14 @@ pub(super) fn sweeps() -> Vec<(&'static str, Fixture)> {
     wrong.rows.iter_mut().for_each(|row| spoil(row, Verdict::Wrong, "wrong"));
     let mut empty = default_sweep();
     empty.rows.iter_mut().for_each(|row| spoil(row, Verdict::Skipped, "no room"));
+    // Two quantities by stamps far beyond the others, at one trigger.
+    let mut far = default_sweep();
+    for group in [0, 1] {
+        let row = row_mut(&mut far, group, Arm::GraphPdl, Trigger::AtEntry);
+        (row.useful_ns, row.parked_ns) = (Some(80_000.0), Some(107_280.0));
+    }
     vec![
+        ("far", far),
         ("default", default_sweep()),
         ("divided", divided()),
         ("spoiled", spoiled),

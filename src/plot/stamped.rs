@@ -136,9 +136,16 @@ fn draw(
     let mut marks = Vec::new();
     for row in rows {
         let us = quantity.us(row);
-        let at = us.map(|us| (axis.px(row.trigger), y.px(us.min(cut.unwrap_or(us)))));
-        if let (Some(at), Some(us)) = (at, us.filter(|&us| cut.is_some_and(|cut| us > cut))) {
-            let text = format!("▲ {us:.0} µs");
+        let beyond = |us: &f64| cut.is_some_and(|cut| *us > cut);
+        // What is cut off of one row stands below each other.
+        let before = QUANTITIES.iter().take_while(|other| other.name != quantity.name);
+        let before = before.filter(|other| other.us(row).is_some_and(|us| beyond(&us))).count();
+        let at = us.map(|us| match beyond(&us) {
+            true => (axis.px(row.trigger), y.px(cut.unwrap_or(us)) + 15.0 * before as f64),
+            false => (axis.px(row.trigger), y.px(us)),
+        });
+        if let (Some(at), Some(us)) = (at, us.filter(beyond)) {
+            let text = format!("▲ {} µs", scale::figure(us));
             let beside = (at.0 + radius + 3.0, at.1);
             figure.canvas.text(&text, beside, Font::new(SMALL, INK), Anchor::Start);
         }

@@ -56,7 +56,8 @@ fn alone(profile: &Profile, model: Model, record: &PointRecord) -> Result<Chain,
         return Err(reason.clone());
     }
     if record.chain.body.kind == BodyKind::Kernel {
-        return Err("the kernels are your own: what each takes alone is not measured".to_owned());
+        let cause = "the kernels are your own: what each takes alone, and of what, is not measured";
+        return Err(cause.to_owned());
     }
     if record.body_ns.is_none() {
         return Err("what the body takes alone was not measured".to_owned());

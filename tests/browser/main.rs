@@ -216,11 +216,11 @@ fn the_keyboard_reaches_sorts_and_filters_and_shows_where_it_is() {
     browser.press("Enter");
     assert_eq!(browser.evaluate("location.hash"), "#main");
 
-    browser.evaluate("document.querySelectorAll('#rows thead th')[2].dataset.tested = 'yes'");
+    browser.evaluate("document.querySelectorAll('#rows thead th')[3].dataset.tested = 'yes'");
     tab_to(&mut browser, "#rows th[data-tested] button");
     assert_eq!(browser.evaluate(OUTLINE), true, "the focus can be seen");
     let saved = "[...document.querySelectorAll('#rows tbody tr')]
-        .map((row) => row.cells[2].dataset.value).map((text) => text === '' ? null : Number(text))";
+        .map((row) => row.cells[3].dataset.value).map((text) => text === '' ? null : Number(text))";
     let state = "document.querySelector('th[data-tested]').getAttribute('aria-sort')";
     for (key, direction, sign) in [("Enter", "ascending", 1.0), (" ", "descending", -1.0)] {
         browser.press(key);
