@@ -166,7 +166,7 @@ class AttachedGraph:
         except PdlError:
             watch.raise_caught()
             raise
-        return Result(json.loads(text), self)
+        return Result(json.loads(text), self, self._call("pdl_lab_trials"))
 
     def _call(self, name, *arguments):
         if not self._handle:

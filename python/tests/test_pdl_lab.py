@@ -13,6 +13,7 @@ from pdl_lab import _code, _memory
 from pdl_lab._attach import Reset, Watch, takes_argument
 
 FIXTURE = pathlib.Path(__file__).with_name("report.json")
+TRIALS = pathlib.Path(__file__).with_name("trials.json")
 
 
 class Tensor:
@@ -153,6 +154,27 @@ class LibraryTest(unittest.TestCase):
         with self.assertRaises(pdl_lab.PdlError) as caught:
             result.apply(5)
         self.assertIn("was closed", str(caught.exception))
+
+    def test_a_run_with_its_samples_is_saved_once_and_read_back(self):
+        trials = TRIALS.read_text()
+        result = pdl_lab.Result.load(FIXTURE)
+        result = pdl_lab.Result(result.report, trials=trials)
+        with tempfile.TemporaryDirectory() as directory:
+            run = pathlib.Path(directory) / "run"
+            result.save(run)
+            names = {path.name for path in run.iterdir()}
+            self.assertLessEqual(
+                {"samples.csv", "summary.csv", "manifest.json", "trials.json", "report.html"}, names
+            )
+            rows = (run / "samples.csv").read_text().splitlines()
+            samples = sum(len(s["rounds"].get("samples", [])) for s in json.loads(trials)["recorded"]["steps"] if "rounds" in s)
+            self.assertEqual(len(rows), 1 + samples)
+            # The report is made from the samples: what it says is not copied from this object.
+            self.assertEqual(pdl_lab.Result.load(run).chosen_edges, [1, 4, 7])
+            with self.assertRaises(pdl_lab.PdlError) as caught:
+                result.save(run)
+            self.assertEqual(caught.exception.kind, "usage")
+            self.assertIn("\n     ", str(caught.exception))
 
     def test_a_broken_report_is_an_error(self):
         with self.assertRaises(pdl_lab.PdlError) as caught:

@@ -11,7 +11,7 @@ use jiff::Timestamp;
 use super::{device, dry_run, outputs, terminal};
 use crate::analysis::Summary;
 use crate::cli::{BackendChoice, Format, SweepArgs, unread_variables};
-use crate::device::{Backend, Device, Health};
+use crate::device::{Backend, Device, Facts, Health};
 use crate::error::{Error, Kind, Result};
 use crate::experiment;
 use crate::measure::{self, Plan, Progress, Sink, measure_group};
@@ -75,6 +75,11 @@ fn calibration(path: &Path) -> Result<String> {
 fn again(path: &Path, seed: u64) -> Result<Plan> {
     let found = read_run(path)?;
     let plan = Plan::from_record(&found.manifest.plan, seed)?;
+    if found.manifest.attached.is_some() {
+        let cause = "it is a run of a graph of another process";
+        return Err(Error::usage(format!("repeat {}", path.display()), cause)
+            .remedy("attach to the same graph again, and save that run"));
+    }
     if found.manifest.kernel.is_some() {
         let cause = "it is a run of your own kernels";
         return Err(Error::usage(format!("repeat {}", path.display()), cause)
@@ -181,6 +186,11 @@ pub(super) fn measure(
 
 /// The manifest of a run that begins now.
 pub(crate) fn manifest(what: &str, device: &dyn Device, plan: &Plan) -> Manifest {
+    manifest_of(what, device.facts(), &device.health(), plan)
+}
+
+/// The same of a device that is known and not at hand.
+pub(super) fn manifest_of(what: &str, facts: &Facts, health: &Health, plan: &Plan) -> Manifest {
     let environment = std::env::vars_os()
         .map(|(name, value)| (text(name), text(value)))
         .filter(|(name, _)| name.starts_with("PDL_"))
@@ -194,10 +204,11 @@ pub(crate) fn manifest(what: &str, device: &dyn Device, plan: &Plan) -> Manifest
         argv: argv(),
         environment,
         seed: plan.seed,
-        facts: device.facts().clone(),
-        health: device.health(),
+        facts: facts.clone(),
+        health: health.clone(),
         plan: plan.record(),
         kernel: None,
+        attached: None,
     }
 }
 

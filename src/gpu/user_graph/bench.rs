@@ -10,7 +10,8 @@ use rand_chacha::ChaCha8Rng;
 
 use super::graph::Executable;
 use super::memory::{Memory, Region};
-use crate::attach::Rounds;
+use crate::attach::{RawSample, Rounds};
+use crate::chain::{Arm, Chain};
 use crate::device::{Device, Flag};
 use crate::error::{Error, Kind, Result};
 use crate::gpu::driver::{Gpu, condition_fault, fault, launch_fault};
@@ -18,6 +19,7 @@ use crate::gpu::memory::{address, memory_error, raw};
 use crate::gpu::replay;
 use crate::gpu::shim::Difference;
 use crate::interrupt;
+use crate::record::SampleRow;
 
 /// Poison of ordinary runs: a float of these bytes is no number, an index of them is below zero.
 pub(super) const POISON: u8 = 0xff;
@@ -201,8 +203,8 @@ impl Bench {
         Ok(Timed { duration_ns: f64::from(ms) * 1e6, flags, wrong_bytes })
     }
 
-    /// Times every executable once a round, in shuffled order, for `rounds` rounds. Samples with a
-    /// flag that excludes are `None`.
+    /// Times every executable once a round, in shuffled order behind the fixed kernel, for `rounds`
+    /// rounds. Samples with a flag that excludes are `None`.
     ///
     /// # Errors
     /// As [`timed`](Self::timed).
@@ -214,17 +216,26 @@ impl Bench {
         for arm in arms {
             self.timed(arm)?;
         }
-        for _ in 0..rounds {
+        // Its work is its own, whatever the chain.
+        let gpu = self.gpu.clone();
+        let mut sentinel = gpu.prepare(&Chain::default(), Arm::Sentinel)?;
+        for round in 0..rounds {
             order.shuffle(&mut random);
-            let mut round = vec![None; arms.len()];
-            for &arm in &order {
+            let fixed = sentinel.sample()?;
+            let sample = |variant, place, duration_ns, flags| RawSample {
+                variant,
+                round,
+                order: place,
+                duration_ns: SampleRow::stored_ns(duration_ns),
+                sm_mhz: gpu.sm_mhz(),
+                flags,
+            };
+            found.push(sample(None, 0, fixed.duration_ns, fixed.flags));
+            for (&arm, place) in order.iter().zip(1..) {
                 let timed = self.timed(arms[arm])?;
                 found.wrong_bytes[arm] = found.wrong_bytes[arm].max(timed.wrong_bytes);
-                if !timed.flags.iter().any(|flag| flag.excludes()) {
-                    round[arm] = Some(timed.duration_ns);
-                }
+                found.push(sample(Some(arm as u32), place, timed.duration_ns, timed.flags));
             }
-            found.push(&round);
         }
         Ok(found)
     }

@@ -12,7 +12,9 @@ use super::graph::{Executable, Graph, edges_of, nodes_of};
 use super::memory::Memory;
 use super::read;
 use super::records::Records;
-use crate::attach::{Flips, Listing, Options, Order, Origin, Progress, Race, RawEdge, Report};
+use crate::attach::{
+    Attributed, Flips, Listing, Options, Order, Origin, Progress, Race, RawEdge, Report,
+};
 use crate::chain::Dependency;
 use crate::device::Device;
 use crate::error::{Error, Kind, Result};
@@ -173,8 +175,24 @@ impl UserGraph {
     /// # Errors
     /// The device's, results that cannot be compared, or an interruption.
     pub fn attribute(&mut self, options: &Options, watch: Watch<'_>) -> Result<Report> {
+        self.attribute_recorded(options, watch).map(|(report, _)| report)
+    }
+
+    /// The same, with all that the report was made from: a run directory can be
+    /// written of it.
+    ///
+    /// # Errors
+    /// As [`attribute`](Self::attribute).
+    pub fn attribute_recorded(
+        &mut self,
+        options: &Options,
+        watch: Watch<'_>,
+    ) -> Result<(Report, Attributed)> {
         self.reference()?;
-        super::trial::attribute(self, options, watch)
+        let (report, recorded) = super::trial::attribute(self, options, watch)?;
+        let gpu = self.bench.gpu();
+        let (facts, health) = (gpu.facts().clone(), gpu.health());
+        Ok((report, Attributed { facts, health, recorded }))
     }
 
     /// What reports say of where they come from.
