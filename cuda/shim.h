@@ -448,6 +448,9 @@ int32_t pdl_launch_stage(void* stream, const pdl_piece* pieces, uint32_t count, 
 int32_t pdl_graph_add_stand_in(void* graph, const pdl_stand_in_args* args, void** node);
 /* Adds a kernel of one thread that writes when it began, without edges. */
 int32_t pdl_graph_add_witness(void* graph, uint64_t* begin_ns, void** node);
+/* The same two in a stream, behind full dependencies. */
+int32_t pdl_launch_stand_in(void* stream, const pdl_stand_in_args* args);
+int32_t pdl_launch_witness(void* stream, uint64_t* begin_ns);
 /* output[i] = input[i] + 1; `kind` is a pdl_consumer. */
 int32_t pdl_launch_consumer(void* stream, uint32_t kind, const uint32_t* input, uint32_t* output,
                             uint32_t count);

@@ -145,6 +145,16 @@ impl FromStr for Sites {
 }
 
 impl Trigger {
+    /// Whether it comes after the whole body, so that no work of the primary hides the launch of
+    /// its dependents. Not known of marked sites.
+    pub fn at_end(self) -> bool {
+        match self {
+            Self::Implicit | Self::After => true,
+            Self::Segment { at, of } => at == of,
+            Self::AtEntry | Self::Site(_) => false,
+        }
+    }
+
     /// The trigger of marked kernels with these sites: no trigger and every sync is `implicit`.
     pub fn of_sites(sites: Sites) -> Trigger {
         match sites {

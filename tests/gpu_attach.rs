@@ -4,7 +4,7 @@
 use std::rc::Rc;
 
 use pdl_lab::attach::{EdgeAdvice, Flips, Options, RaceVerdict, Report, Residence, SyncEvidence};
-use pdl_lab::chain::Dependency;
+use pdl_lab::chain::{Dependency, Submission};
 use pdl_lab::gpu::Gpu;
 use pdl_lab::gpu::user_graph::sample::{Consumer, SampleGraph};
 use pdl_lab::gpu::user_graph::{Code, UserGraph};
@@ -69,9 +69,12 @@ fn the_race_check_tells_consumers_apart_without_their_code() {
     ] {
         let sample = SampleGraph::chain(&gpu, &[Consumer::Syncs, consumer], WORDS).unwrap();
         let mut subject = attach(&gpu, &sample, &blind());
-        let race = subject.race(0, &Options::default()).unwrap();
-        assert_eq!(race.verdict, verdict, "{consumer:?}: {race:?}");
-        assert_eq!(race.residence, Residence::AllBlocks, "{consumer:?}: {race:?}");
+        let forms = [Submission::Graph, Submission::Stream];
+        let races = subject.races(0, &forms, &Options::default()).unwrap();
+        for (form, race) in forms.iter().zip(races) {
+            assert_eq!(race.verdict, verdict, "{consumer:?} {form:?}: {race:?}");
+            assert_eq!(race.residence, Residence::AllBlocks, "{consumer:?} {form:?}: {race:?}");
+        }
     }
 }
 
@@ -85,8 +88,10 @@ fn a_grid_of_many_waves_is_tested_by_its_first() {
     {
         let sample = SampleGraph::chain(&gpu, &[Consumer::Syncs, consumer], words).unwrap();
         let mut subject = attach(&gpu, &sample, &blind());
-        let race = subject.race(0, &Options::default()).unwrap();
-        assert_eq!(race.verdict, verdict, "{consumer:?}: {race:?}");
+        let forms = [Submission::Graph, Submission::Stream];
+        for race in subject.races(0, &forms, &Options::default()).unwrap() {
+            assert_eq!(race.verdict, verdict, "{consumer:?}: {race:?}");
+        }
     }
 }
 

@@ -29,6 +29,9 @@ pub struct KernelArgs {
     /// Let kernels without a sync behind programmatic edges. Every output is marked UNSAFE
     #[arg(long, env = "PDL_UNSAFE_NO_SYNC", value_parser = parse_switch)]
     pub unsafe_no_sync: bool,
+    /// Check every edge and every trigger for races, and measure nothing
+    #[arg(long, conflicts_with_all = ["no_check", "dry_run"], env = "PDL_CHECK", value_parser = parse_switch)]
+    pub check: bool,
     /// Leave out the race check of every edge
     #[arg(long, env = "PDL_NO_CHECK", value_parser = parse_switch)]
     pub no_check: bool,

@@ -8,6 +8,17 @@ use crate::chain_file::{Edge, Loaded, Resolved, ResolvedNode, suggestion};
 use crate::compile::{Cache, Compiled, Failure, Job, KernelCode, Nvcc, compile_all};
 use crate::error::{Error, Kind, Result};
 
+/// The triggers whose syncs differ: where a kernel triggers is nothing to the edge before it.
+pub fn distinct_syncs(triggers: &[Trigger]) -> Vec<Trigger> {
+    let mut distinct: Vec<Trigger> = Vec::new();
+    for &trigger in triggers {
+        if distinct.iter().all(|known| known.sites().syncs != trigger.sites().syncs) {
+            distinct.push(trigger);
+        }
+    }
+    distinct
+}
+
 /// Machine code of a chain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Code {
@@ -21,10 +32,24 @@ pub enum Code {
     Check(Sites, u32),
 }
 
+/// Sleep behind every trigger of a delayed chain, ns: what a launch takes many times over.
+pub const DELAY_NS: u32 = 100_000;
+
 impl Code {
     /// The code that a subject and its control run at a trigger.
     pub fn at(trigger: Trigger) -> Code {
         Code::Sites(trigger.sites())
+    }
+
+    /// The code that triggers there and has no sync: what a race check must catch.
+    pub fn without_sync(trigger: Trigger) -> Code {
+        Code::Sites(Sites { syncs: 0, ..trigger.sites() })
+    }
+
+    /// The code that sleeps behind each trigger; `None` where there is no trigger to sleep behind.
+    pub fn delayed(trigger: Trigger) -> Option<Code> {
+        let sites = trigger.sites();
+        (sites.triggers != 0).then_some(Code::Check(sites, DELAY_NS))
     }
 
     fn flags(self) -> Vec<String> {

@@ -10,18 +10,18 @@ use crate::chain_file::{Loaded, Mark, read, sites};
 use crate::cli::KernelArgs;
 use crate::compile::{Cache, Failure, Nvcc};
 use crate::device::Device;
-use crate::error::{Error, Kind, Result};
-use crate::kernel::{self, Build, Code, Decision, Policy, Target};
+use crate::error::{Error, Result};
+use crate::kernel::{self, Build, Checked, Code, Decision, Policy, Target};
 use crate::measure::Plan;
 use crate::record::{RunDir, write_atomically};
 
 /// What is known before a device is asked.
-struct Ready {
-    loaded: Loaded,
-    marks: Vec<Mark>,
-    triggers: Vec<Trigger>,
-    build: Build,
-    compiler: String,
+pub struct Ready {
+    pub loaded: Loaded,
+    pub marks: Vec<Mark>,
+    pub triggers: Vec<Trigger>,
+    pub build: Build,
+    pub compiler: String,
 }
 
 pub fn run(args: &KernelArgs, file: &Path) -> Result<()> {
@@ -58,6 +58,10 @@ fn compile(
     codes.extend(triggers.iter().map(|&trigger| Code::at(trigger)));
     if capability.is_some() && loaded.stamped() {
         codes.extend(triggers.iter().map(|trigger| Code::Stamped(trigger.sites())));
+    }
+    if capability.is_some() && !args.no_check {
+        codes.extend(triggers.iter().filter_map(|&trigger| Code::delayed(trigger)));
+        codes.extend(kernel::distinct_syncs(&triggers).into_iter().map(Code::without_sync));
     }
     // Without a device any machine code of the target will do.
     let digits: String = arch.chars().filter(char::is_ascii_digit).collect();
@@ -131,64 +135,25 @@ fn measure(
     let arch = arch(args, &loaded, capability);
     let ready = compile(args, loaded, marks, triggers, arch, Some(capability))?;
     let device = UserChains::new(&gpu, &ready.loaded, &ready.build);
-    let races = match args.no_check {
-        true => Vec::new(),
-        false => check_races(args, &ready, &gpu, &device)?,
+    let plan = plan(args, &ready);
+    let checked = match args.no_check {
+        true => None,
+        false => Some(super::check::check(args, &ready, &plan, &gpu, &device)?),
     };
-    record(args, &ready, &device, &races)
-}
-
-/// Checks every edge of every variant, with the code of each choice of syncs. A race ends it.
-#[cfg(feature = "cuda")]
-fn check_races(
-    args: &KernelArgs,
-    ready: &Ready,
-    gpu: &std::rc::Rc<crate::gpu::Gpu>,
-    device: &crate::gpu::UserChains,
-) -> Result<Vec<serde_json::Value>> {
-    use crate::attach::{Options, RaceVerdict};
-    let options = Options { seed: args.seed, ..Options::default() };
-    let mut triggers: Vec<Trigger> = Vec::new();
-    for &trigger in &ready.triggers {
-        if triggers.iter().all(|known| known.sites().syncs != trigger.sites().syncs) {
-            triggers.push(trigger);
-        }
+    if args.check {
+        return Ok(());
     }
-    let mut all = Vec::new();
-    let mut told: Vec<String> = Vec::new();
-    for (variant, resolved) in ready.build.variants.iter().enumerate() {
-        for &trigger in &triggers {
-            for found in device.races(gpu, variant, trigger, &options)? {
-                let edge = format!("{} → {}", found.primary, found.secondary);
-                let race = &found.race;
-                let early =
-                    matches!(race.verdict, RaceVerdict::ReadsEarly | RaceVerdict::WritesEarly);
-                let said =
-                    format!("{edge} at {trigger}: {} ({})", race.verdict.name(), race.reason);
-                if early && !args.unsafe_no_sync {
-                    return Err(Error::new(Kind::Wrong, "put it behind a programmatic edge", said)
-                        .remedy(
-                            "its sync does not stand before every read and write of what earlier \
-                             kernels use; --unsafe-no-sync measures it all the same",
-                        ));
-                }
-                if race.verdict != RaceVerdict::Clean && !told.contains(&said) {
-                    terminal::note(format_args!("race check: {said}"));
-                    told.push(said);
-                }
-                all.push(serde_json::json!({
-                    "axes": resolved.axes, "trigger": trigger, "found": found,
-                }));
-            }
-        }
-    }
-    Ok(all)
+    record(args, &ready, &device, plan, checked.as_ref())
 }
 
 #[cfg(not(feature = "cuda"))]
 fn measure(_: &KernelArgs, _: Loaded, _: Vec<Mark>, _: Vec<Trigger>) -> Result<()> {
-    Err(Error::new(Kind::NoGpu, "use the GPU", "this program was built without the cuda feature")
-        .remedy("--dry-run compiles, checks and shows the plan without a GPU"))
+    Err(Error::new(
+        crate::error::Kind::NoGpu,
+        "use the GPU",
+        "this program was built without the cuda feature",
+    )
+    .remedy("--dry-run compiles, checks and shows the plan without a GPU"))
 }
 
 /// Measures, writes the run directory, prints the summary and the policy.
@@ -197,19 +162,21 @@ fn record(
     args: &KernelArgs,
     ready: &Ready,
     device: &dyn Device,
-    races: &[serde_json::Value],
+    plan: Plan,
+    checked: Option<&Checked>,
 ) -> Result<()> {
-    let plan = plan(args, ready);
     let mut run = RunDir::create(args.out.as_deref(), "kernel", Timestamp::now())?;
     let mut manifest = sweep::manifest("kernel", device, &plan);
     let kernel = kernel::record(&ready.loaded, &ready.build, &ready.compiler, args.unsafe_no_sync);
     manifest.kernel = Some(kernel);
     run.write_manifest(&manifest)?;
-    let text = serde_json::to_vec_pretty(races)
-        .map_err(|error| Error::failed("write the race check as JSON", error))?;
-    write_atomically(&run.path().join("races.json"), &text)?;
+    if let Some(checked) = checked {
+        let text = serde_json::to_vec_pretty(checked)
+            .map_err(|error| Error::failed("write the race check as JSON", error))?;
+        write_atomically(&run.path().join("races.json"), &text)?;
+    }
     let recorder = sweep::Recorder::new(run, sweep::untouched(&plan));
-    let finished = sweep::measure(args.format, device, &plan, recorder)?;
+    let finished = sweep::measure(args.format, device, &plan, recorder, None)?;
     let Some((summary, run)) = finished.measured else { return Ok(()) };
     let Some(policy) = Policy::of(&run.manifest, &summary) else { return Ok(()) };
     emit(args, ready, &policy)

@@ -1,6 +1,8 @@
 //! `pdl kernel`: sweep of the user's own kernels.
 
 mod chain;
+#[cfg(feature = "cuda")]
+mod check;
 mod hook;
 
 use crate::cli::KernelArgs;

@@ -124,6 +124,11 @@ impl Buffers {
         self.expected.borrow().contains_key(&code)
     }
 
+    /// Gives back the memory of what the stream arm of `code` left.
+    pub fn forget(&self, code: Code) {
+        self.expected.borrow_mut().remove(&code);
+    }
+
     /// Keeps what `run`, the stream arm of `code`, leaves. The first code that comes tells which
     /// buffers are written; `external` says whether what they hold is right.
     pub fn learn(

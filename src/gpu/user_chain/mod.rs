@@ -2,6 +2,7 @@
 //! program's chains have.
 
 mod by_hand;
+mod delayed;
 mod launch;
 mod memory;
 mod module;
@@ -10,7 +11,7 @@ mod race;
 mod stamping;
 
 pub use self::by_hand::{ByHand, Launcher};
-pub use self::race::EdgeRace;
+pub use self::race::RaceSubject;
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -36,14 +37,23 @@ pub struct UserChains<'a> {
     build: &'a Build,
     modules: RefCell<HashMap<usize, Rc<Module>>>,
     buffers: RefCell<HashMap<(usize, u32), Weak<Buffers>>>,
+    /// Those that were asked for last stay: to fill them and to learn what is right takes a while.
+    latest: RefCell<Option<Rc<Buffers>>>,
     fills: Fills,
 }
 
 impl<'a> UserChains<'a> {
     /// The chains of `loaded`, compiled as `build`, on `gpu`.
     pub fn new(gpu: &'a Gpu, loaded: &'a Loaded, build: &'a Build) -> UserChains<'a> {
-        let (modules, buffers) = (RefCell::default(), RefCell::default());
-        UserChains { gpu, loaded, build, modules, buffers, fills: Fills::default() }
+        UserChains {
+            gpu,
+            loaded,
+            build,
+            modules: RefCell::default(),
+            buffers: RefCell::default(),
+            latest: RefCell::default(),
+            fills: Fills::default(),
+        }
     }
 
     /// The variant that a chain is of, and its repeats.
@@ -133,10 +143,13 @@ impl<'a> UserChains<'a> {
         if let Some(buffers) = self.buffers.borrow().get(&key).and_then(Weak::upgrade) {
             return Ok(buffers);
         }
+        // Room first: others may hold them still.
+        self.latest.take();
         let buffers =
             Rc::new(Buffers::new(self.gpu, &self.build.variants[variant], repeats, &self.fills)?);
         self.learn(variant, Code::Off, repeats, &buffers)?;
         self.buffers.borrow_mut().insert(key, Rc::downgrade(&buffers));
+        self.latest.replace(Some(buffers.clone()));
         Ok(buffers)
     }
 
@@ -155,8 +168,9 @@ impl<'a> UserChains<'a> {
         };
         let verify = &self.loaded.file.verify;
         let check = |written: &[Written]| check_outputs(self.loaded, &resolved.axes, written);
-        // A longer chain computes the same again.
-        let asked = !(verify.npy.is_empty() && verify.command.is_empty());
+        // A longer chain computes the same again, and a delay computes nothing.
+        let named = !verify.npy.is_empty() || !verify.command.is_empty();
+        let asked = named && !matches!(code, Code::Check(..));
         let external: Option<External> =
             if asked && repeats == resolved.repeat { Some(&check) } else { None };
         buffers.learn(self.loaded, code, &run, external)

@@ -37,9 +37,20 @@ pub struct UserChain<'a> {
 impl<'a> UserChain<'a> {
     pub(super) fn new(device: &'a UserChains<'a>, chain: &Chain, arm: Arm) -> Result<Self> {
         let code = UserChains::code(chain, arm)?;
+        let judge = if device.loaded.file.verify.same_bits { Code::Off } else { code };
+        UserChain::of_code(device, chain, arm, code, judge)
+    }
+
+    /// An arm of any code, compared with what the stream arm of `judge` leaves.
+    pub(super) fn of_code(
+        device: &'a UserChains<'a>,
+        chain: &Chain,
+        arm: Arm,
+        code: Code,
+        judge: Code,
+    ) -> Result<Self> {
         let (variant, resolved, repeats) = device.variant(chain)?;
         let buffers = device.buffers(variant, repeats)?;
-        let judge = if device.loaded.file.verify.same_bits { Code::Off } else { code };
         if !buffers.knows(judge) {
             device.learn(variant, judge, repeats, &buffers)?;
         }

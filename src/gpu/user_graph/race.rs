@@ -12,21 +12,16 @@
 //! secondary had begun. Of a grid larger than the device only the first wave can: there the time
 //! from the stand-in's end to the secondary's is compared with that over a full edge.
 
-use cudarc::driver::CudaSlice;
-use cudarc::driver::result::{memcpy_dtoh_sync, memcpy_htod_sync};
-
-use super::bench::{Comparison, POISON};
+use super::bench::POISON;
 use super::graph::Executable;
 use super::records::{Pieces, Records};
+use super::scene::Scene;
 use super::subject::UserGraph;
 use crate::attach::{Options, Race, RaceVerdict, Residence};
-use crate::chain::Dependency;
+use crate::chain::{Dependency, Submission};
 use crate::device::Device;
 use crate::error::{Error, Result};
-use crate::gpu::driver::{fault, launch_fault};
-use crate::gpu::memory::{address, memory_error};
-use crate::gpu::replay;
-use crate::gpu::shim::{StandInArgs, StandInState, sys as shim_sys};
+use crate::gpu::shim::sys as shim_sys;
 
 /// What bytes hold before the stand-in puts the primary's in place, by repetition.
 const STALE: [u32; 3] =
@@ -35,23 +30,13 @@ const STALE: [u32; 3] =
 /// separation of 8 and 8 has a probability below 10^-4 where there is no difference.
 const TIMED_REPETITIONS: usize = 8;
 
-/// What one repetition left.
-struct Repetition {
-    state: StandInState,
-    /// When the node after the secondary's launch completion began.
-    begun_ns: u64,
-    /// When the node after the secondary's end began.
-    ended_ns: u64,
-    wrong: Comparison,
-}
-
-/// The stand-in, the secondary and two witnesses.
-struct Scene {
-    executable: Executable,
-    memory: CudaSlice<u64>,
-}
-
-pub(super) fn check(subject: &mut UserGraph, edge: u32, options: &Options) -> Result<Race> {
+/// Checks an edge in each of `forms`: kernels are recorded once for all of them.
+pub(super) fn check(
+    subject: &mut UserGraph,
+    edge: u32,
+    forms: &[Submission],
+    options: &Options,
+) -> Result<Vec<Race>> {
     let Some(raw) = subject.edges.get(edge as usize).copied() else {
         return Err(Error::usage("check an edge", format!("the graph has no edge {edge}")));
     };
@@ -70,7 +55,7 @@ pub(super) fn check(subject: &mut UserGraph, edge: u32, options: &Options) -> Re
     let mut records = match subject.records.take().map_or_else(|| Records::new(&subject.bench), Ok)
     {
         Ok(records) => records,
-        Err(reason) => return Ok(Race { reason, ..race }),
+        Err(reason) => return Ok(vec![Race { reason, ..race }; forms.len()]),
     };
     subject.record(raw.from, raw.to, &mut records)?;
     let pieces = records.pieces(&subject.bench)?;
@@ -79,14 +64,17 @@ pub(super) fn check(subject: &mut UserGraph, edge: u32, options: &Options) -> Re
     for (role, bytes) in [("primary", race.primary_bytes), ("secondary", race.secondary_bytes)] {
         if bytes == 0 {
             race.reason = format!("the {role} changes nothing in the outputs and buffers named");
-            subject.records = Some(records);
-            return Ok(race);
         }
     }
-    let test = Test::new(subject, raw.to, &records, &pieces, options)?;
-    test.run(subject, &mut race, options.race_repetitions)?;
+    let mut all = vec![race; forms.len()];
+    for (race, &form) in all.iter_mut().zip(forms) {
+        if race.reason.is_empty() {
+            let test = Test::new(subject, raw.to, &records, &pieces, form, options)?;
+            test.run(subject, race, options.race_repetitions)?;
+        }
+    }
     subject.records = Some(records);
-    Ok(race)
+    Ok(all)
 }
 
 /// The secondary behind a stand-in, over a full edge and over the edge that is to be tested.
@@ -104,12 +92,13 @@ impl<'a> Test<'a> {
         secondary: u32,
         records: &'a Records,
         pieces: &'a Pieces,
+        form: Submission,
         options: &Options,
     ) -> Result<Test<'a>> {
         let sleep_ns = (options.race_sleep_us * 1e3).max(1.0) as u64;
         let args = pieces.args(sleep_ns);
-        let full = Scene::new(subject, secondary, &args, Dependency::Full)?;
-        let tested = Scene::new(subject, secondary, &args, options.dependency)?;
+        let full = Scene::new(subject, secondary, &args, Dependency::Full, form)?;
+        let tested = Scene::new(subject, secondary, &args, options.dependency, form)?;
         Ok(Test { secondary, records, pieces, full, tested })
     }
 
@@ -153,7 +142,7 @@ impl<'a> Test<'a> {
     /// Whether the secondary ends sooner after the stand-in over the tested edge, in every
     /// repetition of one against every repetition of the other.
     fn began_early(&self, subject: &mut UserGraph) -> Result<bool> {
-        let mut after = |scene: &Scene| -> Result<Vec<u64>> {
+        let after = |scene: &Scene| -> Result<Vec<u64>> {
             let mut all = Vec::new();
             for repetition in 0..TIMED_REPETITIONS {
                 let stale = STALE[repetition % STALE.len()];
@@ -216,80 +205,6 @@ fn judge(race: &mut Race, waves: Option<f64>) {
     };
     race.verdict = verdict;
     race.reason = reason;
-}
-
-impl Scene {
-    fn new(
-        subject: &UserGraph,
-        secondary: u32,
-        args: &StandInArgs,
-        dependency: Dependency,
-    ) -> Result<Scene> {
-        let what = "build the race check";
-        let gpu = subject.bench.gpu();
-        let memory = gpu
-            .stream
-            .alloc_zeros::<u64>(2 + size_of::<StandInState>() / 8)
-            .map_err(|error| memory_error("the stand-in", 64, error))?;
-        let base = address(&memory, &gpu.stream);
-        let (graph, nodes) = subject.copy()?;
-        graph.keep_only(&nodes, |node| node == secondary as usize)?;
-        let secondary = nodes[secondary as usize];
-        let args = StandInArgs { state: (base + 16) as *mut StandInState, ..*args };
-        let fail = |error| launch_fault(what, error);
-        // SAFETY: the pieces and this memory outlive the drained launches.
-        let (stand_in, begun, ended) = unsafe {
-            let raw = graph.raw().cast();
-            (
-                replay::add_stand_in(raw, &args).map_err(fail)?,
-                replay::add_witness(raw, base).map_err(fail)?,
-                replay::add_witness(raw, base + 8).map_err(fail)?,
-            )
-        };
-        graph.connect(stand_in.cast(), secondary, dependency)?;
-        graph.connect(secondary, begun.cast(), Dependency::LaunchCompletion)?;
-        graph.connect(secondary, ended.cast(), Dependency::Full)?;
-        let executable = graph.instantiate(&gpu.stream)?;
-        Ok(Scene { executable, memory })
-    }
-
-    fn run(
-        &self,
-        subject: &mut UserGraph,
-        records: &Records,
-        pieces: &Pieces,
-        stale: u32,
-    ) -> Result<Repetition> {
-        let what = "run the race check";
-        let gpu = subject.bench.gpu().clone();
-        let base = address(&self.memory, &gpu.stream);
-        records.restore_before(&subject.bench)?;
-        pieces.stage(&gpu, stale)?;
-        subject.bench.drain(what)?;
-        let fresh = StandInState {
-            woke_ns: u64::MAX,
-            end_ns: 0,
-            early_bytes: 0,
-            early_piece: u64::MAX,
-            stale: stale.into(),
-        };
-        // SAFETY: the memory begins with two words, then the state; the stream is drained.
-        unsafe {
-            memcpy_htod_sync(base, &[u64::MAX; 2]).map_err(|error| fault(what, error))?;
-            memcpy_htod_sync(base + 16, &[fresh]).map_err(|error| fault(what, error))?;
-        }
-        self.executable.launch(&gpu.stream)?;
-        subject.bench.drain(what)?;
-        let mut times = [0_u64; 2];
-        let mut state = [fresh];
-        // SAFETY: as above.
-        unsafe {
-            memcpy_dtoh_sync(&mut times, base).map_err(|error| fault(what, error))?;
-            memcpy_dtoh_sync(&mut state, base + 16).map_err(|error| fault(what, error))?;
-        }
-        let wrong = records.compare_with_end(&subject.bench)?;
-        Ok(Repetition { state: state[0], begun_ns: times[0], ended_ns: times[1], wrong })
-    }
 }
 
 impl UserGraph {

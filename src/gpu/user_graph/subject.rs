@@ -15,7 +15,7 @@ use super::records::Records;
 use crate::attach::{
     Attributed, Flips, Listing, Options, Order, Origin, Progress, Race, RawEdge, Report,
 };
-use crate::chain::Dependency;
+use crate::chain::{Dependency, Submission};
 use crate::device::Device;
 use crate::error::{Error, Kind, Result};
 use crate::gpu::driver::Gpu;
@@ -166,8 +166,23 @@ impl UserGraph {
     /// # Errors
     /// The device's.
     pub fn race(&mut self, edge: u32, options: &Options) -> Result<Race> {
+        let mut found = self.races(edge, &[Submission::Graph], options)?;
+        found.pop().ok_or_else(|| Error::failed("check an edge", "nothing was found"))
+    }
+
+    /// The same in each of `forms`: as a graph, and as launches into a stream with the programmatic
+    /// attribute. One result a form, in their order.
+    ///
+    /// # Errors
+    /// The device's.
+    pub fn races(
+        &mut self,
+        edge: u32,
+        forms: &[Submission],
+        options: &Options,
+    ) -> Result<Vec<Race>> {
         self.reference()?;
-        super::race::check(self, edge, options)
+        super::race::check(self, edge, forms, options)
     }
 
     /// Which edges are worth it: race checks first, then times.

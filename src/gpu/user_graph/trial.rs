@@ -8,6 +8,7 @@ use super::subject::{UserGraph, Watch};
 use crate::attach::{
     Flips, Options, Progress, Race, Recorded, Recording, Report, Rounds, Standing, Trials,
 };
+use crate::chain::Submission;
 use crate::error::{Error, Kind, Result};
 use crate::interrupt;
 
@@ -50,9 +51,10 @@ impl Trial<'_> {
             if self.elapsed_s() > RACE_SHARE * self.options.budget_s {
                 break;
             }
-            let race = super::race::check(self.subject, edge, self.options)
+            let forms = [Submission::Graph];
+            let found = super::race::check(self.subject, edge, &forms, self.options)
                 .map_err(|error| error.at(&format!("edge {edge}")))?;
-            races.insert(edge, race);
+            races.extend(found.into_iter().map(|race| (edge, race)));
         }
         Ok(races)
     }
