@@ -4,6 +4,8 @@ mod chain;
 #[cfg(feature = "cuda")]
 mod check;
 mod hook;
+#[cfg(feature = "cuda")]
+mod timeline;
 
 use crate::cli::KernelArgs;
 use crate::error::Result;

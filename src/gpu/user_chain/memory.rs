@@ -17,8 +17,13 @@ use crate::device::Verification;
 use crate::error::{Error, Kind, Result};
 use crate::kernel::{self, Code, Written};
 
-/// Copies of a buffer lie this far apart, at least.
+/// Copies of a buffer begin at multiples of this.
 const ALIGNMENT: u64 = 256;
+/// Bytes behind every copy, at least, that no kernel may change: a buffer that is too small for what
+/// a kernel writes is seen by them.
+const GUARD_BYTES: u64 = 256;
+/// What they hold.
+const GUARD: u8 = 0xa7;
 
 /// A buffer and its copies.
 struct Live {
@@ -53,6 +58,37 @@ impl Live {
     }
 }
 
+/// Memory that holds the guard everywhere.
+fn guarded(stream: &Arc<CudaStream>, bytes: u64) -> Result<CudaSlice<u8>, DriverError> {
+    // SAFETY: written right below, on the same stream.
+    let memory = unsafe { stream.alloc::<u8>(bytes as usize) }?;
+    let to = address(&memory, stream);
+    // SAFETY: so many bytes, which live as long as the stream's work: it is drained when all is filled.
+    unsafe { cudarc::driver::sys::cuMemsetD8Async(to, GUARD, bytes as usize, stream.cu_stream()) }
+        .result()?;
+    Ok(memory)
+}
+
+/// Looks for what was written behind the end of a buffer.
+fn check_guard(loaded: &Loaded, live: &Live, now: &[u8]) -> Result<()> {
+    let bytes = live.fill.len();
+    for (copy, content) in now.chunks(live.stride as usize).enumerate() {
+        let Some(at) = content[bytes..].iter().rposition(|&byte| byte != GUARD) else { continue };
+        let place = if live.copies > 1 { format!(" (copy {copy})") } else { String::new() };
+        let cause = format!(
+            "a kernel writes {} bytes behind the end of its {bytes}{place}: the buffer is too small",
+            at + 1
+        );
+        let name = &live.of.name;
+        let action = format!("use buffer {name} of {}", loaded.path.display());
+        return Err(Error::failed(action, cause).remedy(
+            "make its length what the kernel writes; compute-sanitizer shows the line, and reads \
+             behind the end too",
+        ));
+    }
+    Ok(())
+}
+
 /// Says whether buffers hold what is right.
 pub type External<'a> = &'a dyn Fn(&[Written]) -> Result<()>;
 
@@ -78,7 +114,8 @@ impl Buffers {
             stream.context().mem_get_info().map_err(|e| fault("ask for free memory", e))?;
         let mut whole = 0_u64;
         for of in &resolved.buffers {
-            let (copies, stride) = (of.copies_of(repeats), of.bytes().next_multiple_of(ALIGNMENT));
+            let copies = of.copies_of(repeats);
+            let stride = of.bytes().next_multiple_of(ALIGNMENT) + GUARD_BYTES;
             let bytes = stride.saturating_mul(u64::from(copies));
             whole = whole.saturating_add(bytes);
             let what = format!("buffer {} in {copies} copies", of.name);
@@ -90,7 +127,7 @@ impl Buffers {
             }
             let fail = |error: DriverError| memory_error(&what, bytes, error);
             let fill = fills.of(of)?;
-            let mut memory = stream.alloc_zeros::<u8>(bytes as usize).map_err(fail)?;
+            let mut memory = guarded(&stream, bytes).map_err(fail)?;
             for copy in 0..u64::from(copies) {
                 let from = (copy * stride) as usize;
                 let mut view = memory.slice_mut(from..from + fill.len());
@@ -181,11 +218,12 @@ impl Buffers {
             let one = &live.fill[..];
             let now =
                 self.stream.clone_dtoh(&live.memory).map_err(|e| fault("read a buffer", e))?;
+            check_guard(loaded, live, &now)?;
             let same = now.chunks(live.stride as usize).all(|copy| copy[..one.len()] == *one);
             if same {
                 continue;
             }
-            let mut initial = vec![0; now.len()];
+            let mut initial = vec![GUARD; now.len()];
             for copy in initial.chunks_mut(live.stride as usize) {
                 copy[..one.len()].copy_from_slice(one);
             }

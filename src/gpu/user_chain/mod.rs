@@ -165,7 +165,7 @@ impl<'a> UserChains<'a> {
             }
             let what = "run the stream arm";
             self.gpu.done.record(&self.gpu.stream).map_err(|e| super::driver::fault(what, e))?;
-            self.gpu.wait(&self.gpu.done, what)
+            self.gpu.wait(&self.gpu.done, what).map_err(blame)
         };
         let verify = &self.loaded.file.verify;
         let check = |written: &[Written]| check_outputs(self.loaded, &resolved.axes, written);
@@ -175,6 +175,18 @@ impl<'a> UserChains<'a> {
         let external: Option<External> =
             if asked && repeats == resolved.repeat { Some(&check) } else { None };
         buffers.learn(self.loaded, code, &run, external)
+    }
+}
+
+/// What to do about a kernel that reads or writes where nothing is.
+fn blame(error: Error) -> Error {
+    let bad = ["ILLEGAL_ADDRESS", "MISALIGNED_ADDRESS"];
+    match bad.iter().any(|name| error.cause().contains(name)) {
+        true => error.remedy(
+            "a buffer may be too small for what a kernel does with it, or an argument another one: \
+             compute-sanitizer shows the line",
+        ),
+        false => error,
     }
 }
 

@@ -9,12 +9,13 @@ use super::launch::{Config, Launch};
 use super::module::{Function, Module};
 use super::prepared::{UserChain, piece};
 use crate::chain::Submission;
+use crate::chain_file::stamp_hash;
 use crate::error::Result;
 use crate::gpu::driver::fault;
 use crate::gpu::graph;
 use crate::gpu::memory::{address, memory_error};
 use crate::kernel::Code;
-use crate::stamps::{BlockStamps, Stamps};
+use crate::stamps::{BlockStamps, NamedStamps, Stamps};
 
 /// The variable of `cuda/pdl_site.cuh`.
 const VARIABLE: &str = "pdl_site_records";
@@ -33,11 +34,26 @@ struct Record {
     release_ns: u64,
     end_ns: u64,
     sm: u32,
+    marks: u32,
+    missed: u32,
     reserved: u32,
+    mark_ns: [u64; MARKS],
+    mark_name: [u32; MARKS],
 }
 
+/// `PDL_SITE_MARKS`.
+const MARKS: usize = 8;
 const RECORD_BYTES: u64 = size_of::<Record>() as u64;
-const _: () = assert!(RECORD_BYTES == 48);
+const _: () = assert!(RECORD_BYTES == 152);
+
+impl Record {
+    /// When the block first reached a named moment, ns.
+    fn moment(&self, name: u32) -> Option<u64> {
+        let marks = (self.marks as usize).min(MARKS);
+        let at = self.mark_name[..marks].iter().position(|&known| known == name)?;
+        Some(self.mark_ns[at])
+    }
+}
 
 /// What a stamped run needs.
 pub struct Stamping {
@@ -45,6 +61,8 @@ pub struct Stamping {
     graph: Option<CudaGraph>,
     records: CudaSlice<u8>,
     node_blocks: Vec<u32>,
+    /// What sources name.
+    names: Vec<String>,
     // Dropped last: the launches are of their kernels.
     _modules: Vec<Module>,
 }
@@ -91,7 +109,8 @@ impl Stamping {
             Submission::Stream if launches.len() <= piece(device.gpu) as usize => None,
             Submission::Stream => return Ok(None),
         };
-        Ok(Some(Stamping { launches, graph, records, node_blocks, _modules: modules }))
+        let names = device.loaded.stamp_names();
+        Ok(Some(Stamping { launches, graph, records, node_blocks, names, _modules: modules }))
     }
 
     /// Runs it and keeps the run of the median duration.
@@ -159,6 +178,15 @@ impl Stamping {
         });
         let blocks: Vec<BlockStamps> = blocks.collect();
         let node_blocks = self.node_blocks.clone();
-        Some(Stamps { grid_blocks: 0, node_blocks, blocks, duration_ns })
+        // A name that no block reached says nothing.
+        let numbers = self.names.iter().map(|name| (name.clone(), stamp_hash(name)));
+        let reached =
+            numbers.filter(|(_, number)| stored.iter().any(|r| r.moment(*number).is_some()));
+        let (names, numbers): (Vec<String>, Vec<u32>) = reached.unzip();
+        let moments = stored.iter().flat_map(|record| {
+            numbers.iter().map(|&number| record.moment(number).map_or(f64::NAN, after))
+        });
+        let named = NamedStamps { names, ns: moments.collect() };
+        Some(Stamps { grid_blocks: 0, node_blocks, blocks, duration_ns, named })
     }
 }
