@@ -103,11 +103,16 @@ fn parse_site(text: &str) -> std::result::Result<Trigger, String> {
 }
 
 impl KernelArgs {
-    /// When a set of axis values has been measured enough. The work is the user's: there is no
-    /// longer chain of it, and so no marginal period.
-    pub fn stopping(&self) -> Stopping {
+    /// When a set of axis values, of so many, has been measured enough. The work is the user's: there
+    /// is no longer chain of it, and so no marginal period. A first look at several sets takes the
+    /// fewest rounds that its verdicts need.
+    pub fn stopping(&self, sets: usize) -> Stopping {
         let stopping = if self.quick { Stopping::quick() } else { Stopping::default() };
+        let rounds_max = match self.quick && sets > 1 {
+            true => stopping.rounds_min,
+            false => stopping.rounds_max,
+        };
         let warm_up = std::time::Duration::from_millis(300);
-        Stopping { long_rounds: 0, warm_up, ..stopping }
+        Stopping { long_rounds: 0, warm_up, rounds_max, ..stopping }
     }
 }

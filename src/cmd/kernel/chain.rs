@@ -1,10 +1,12 @@
 //! The sweep of a chain file.
 
 use std::path::Path;
+use std::time::Instant;
 
 use jiff::Timestamp;
 
 use super::super::{sweep, terminal};
+use super::first;
 use crate::chain::Trigger;
 use crate::chain_file::{Loaded, Mark, read, sites};
 use crate::cli::KernelArgs;
@@ -22,6 +24,7 @@ pub struct Ready {
     pub triggers: Vec<Trigger>,
     pub build: Build,
     pub compiler: String,
+    pub began: Instant,
 }
 
 pub fn run(args: &KernelArgs, file: &Path) -> Result<()> {
@@ -83,6 +86,7 @@ fn compile(
     arch: String,
     capability: Option<(u32, u32)>,
 ) -> Result<Ready> {
+    let began = Instant::now();
     let cache = Cache::open(args.cache.as_deref())?;
     // Cubins alone need no compiler.
     let needed = loaded.file.sources.iter().any(|source| !source.get_ref().ends_with(".cubin"));
@@ -119,7 +123,7 @@ fn compile(
         build.demand_syncs(&triggers)?;
     }
     let compiler = nvcc.map_or_else(String::new, |nvcc| nvcc.version);
-    Ok(Ready { loaded, marks, triggers, build, compiler })
+    Ok(Ready { loaded, marks, triggers, build, compiler, began })
 }
 
 /// What the compiler said goes to the user as it is; the error says which source.
@@ -131,7 +135,13 @@ fn tell(failure: Failure) -> Error {
 }
 
 fn plan(args: &KernelArgs, ready: &Ready) -> Plan {
-    kernel::plan(&ready.build, &ready.triggers, args.l2, args.seed, args.stopping())
+    kernel::plan(
+        &ready.build,
+        &ready.triggers,
+        args.l2,
+        args.seed,
+        args.stopping(ready.build.variants.len()),
+    )
 }
 
 /// What would be measured.
@@ -211,7 +221,9 @@ fn record(
             .map_err(|error| Error::failed("write the race check as JSON", error))?;
         write_atomically(&run.path().join("races.json"), &text)?;
     }
-    let recorder = sweep::Recorder::new(run, sweep::untouched(&plan));
+    let sets = ready.build.variants.len();
+    let tell = first::teller(sets, ready.began);
+    let recorder = sweep::Recorder::new(run, sweep::untouched(&plan)).telling(tell);
     let finished = sweep::measure(args.format, device, &plan, recorder)?;
     let Some((summary, run)) = finished.measured else { return Ok(()) };
     let Some(policy) = Policy::of(&run.manifest, &summary) else { return Ok(()) };

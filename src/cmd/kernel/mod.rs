@@ -3,6 +3,7 @@
 mod chain;
 #[cfg(feature = "cuda")]
 mod check;
+mod first;
 mod hook;
 #[cfg(feature = "cuda")]
 mod timeline;

@@ -12,6 +12,7 @@ use super::super::memory::{address, memory_error, raw};
 use super::super::replay;
 use super::super::shim::Difference;
 use super::super::user_graph::Region;
+use super::guard::{self, GUARD, GUARD_BYTES, guarded};
 use crate::chain_file::{Loaded, Resolved, ResolvedBuffer};
 use crate::device::Verification;
 use crate::error::{Error, Kind, Result};
@@ -19,11 +20,8 @@ use crate::kernel::{self, Code, Written};
 
 /// Copies of a buffer begin at multiples of this.
 const ALIGNMENT: u64 = 256;
-/// Bytes behind every copy, at least, that no kernel may change: a buffer that is too small for what
-/// a kernel writes is seen by them.
-const GUARD_BYTES: u64 = 256;
-/// What they hold.
-const GUARD: u8 = 0xa7;
+/// Buffers of so many bytes are compared on the device before they are read.
+const LARGE_BYTES: usize = 1 << 20;
 
 /// A buffer and its copies.
 struct Live {
@@ -58,35 +56,19 @@ impl Live {
     }
 }
 
-/// Memory that holds the guard everywhere.
-fn guarded(stream: &Arc<CudaStream>, bytes: u64) -> Result<CudaSlice<u8>, DriverError> {
-    // SAFETY: written right below, on the same stream.
-    let memory = unsafe { stream.alloc::<u8>(bytes as usize) }?;
-    let to = address(&memory, stream);
-    // SAFETY: so many bytes, which live as long as the stream's work: it is drained when all is filled.
-    unsafe { cudarc::driver::sys::cuMemsetD8Async(to, GUARD, bytes as usize, stream.cu_stream()) }
-        .result()?;
-    Ok(memory)
-}
-
-/// Looks for what was written behind the end of a buffer.
-fn check_guard(loaded: &Loaded, live: &Live, now: &[u8]) -> Result<()> {
-    let bytes = live.fill.len();
-    for (copy, content) in now.chunks(live.stride as usize).enumerate() {
-        let Some(at) = content[bytes..].iter().rposition(|&byte| byte != GUARD) else { continue };
-        let place = if live.copies > 1 { format!(" (copy {copy})") } else { String::new() };
-        let cause = format!(
-            "a kernel writes {} bytes behind the end of its {bytes}{place}: the buffer is too small",
-            at + 1
-        );
-        let name = &live.of.name;
-        let action = format!("use buffer {name} of {}", loaded.path.display());
-        return Err(Error::failed(action, cause).remedy(
-            "make its length what the kernel writes; compute-sanitizer shows the line, and reads \
-             behind the end too",
-        ));
-    }
-    Ok(())
+/// Queues a copy between two places of the device.
+///
+/// # Safety
+/// Both are live until the stream's work is done, and do not overlap.
+unsafe fn copy_queued(
+    stream: &CudaStream,
+    to: u64,
+    from: u64,
+    bytes: usize,
+) -> Result<(), DriverError> {
+    // SAFETY: the caller's promise.
+    unsafe { cudarc::driver::sys::cuMemcpyDtoDAsync_v2(to, from, bytes, stream.cu_stream()) }
+        .result()
 }
 
 /// Says whether buffers hold what is right.
@@ -128,10 +110,12 @@ impl Buffers {
             let fail = |error: DriverError| memory_error(&what, bytes, error);
             let fill = fills.of(of)?;
             let mut memory = guarded(&stream, bytes).map_err(fail)?;
-            for copy in 0..u64::from(copies) {
-                let from = (copy * stride) as usize;
-                let mut view = memory.slice_mut(from..from + fill.len());
-                stream.memcpy_htod(&fill[..], &mut view).map_err(fail)?;
+            stream.memcpy_htod(&fill[..], &mut memory.slice_mut(0..fill.len())).map_err(fail)?;
+            let first = address(&memory, &stream);
+            for copy in 1..u64::from(copies) {
+                // SAFETY: both lie in this memory, and copies do not overlap.
+                unsafe { copy_queued(&stream, first + copy * stride, first, fill.len()) }
+                    .map_err(fail)?;
             }
             live.push(Live { of: of.clone(), copies, stride, memory, fill });
         }
@@ -216,9 +200,12 @@ impl Buffers {
         let mut written = Vec::new();
         for (at, live) in self.live.iter().enumerate() {
             let one = &live.fill[..];
+            if one.len() >= LARGE_BYTES && self.untouched(live)? {
+                continue;
+            }
             let now =
                 self.stream.clone_dtoh(&live.memory).map_err(|e| fault("read a buffer", e))?;
-            check_guard(loaded, live, &now)?;
+            guard::check(loaded, &live.of, live.stride as usize, &now)?;
             let same = now.chunks(live.stride as usize).all(|copy| copy[..one.len()] == *one);
             if same {
                 continue;
@@ -250,13 +237,41 @@ impl Buffers {
         Ok(())
     }
 
+    /// Whether no copy of a buffer, nor what lies behind it, has changed, asked on the device. False
+    /// where there is no room to ask.
+    fn untouched(&self, live: &Live) -> Result<bool> {
+        let what = "compare a buffer with its fill";
+        let fail = |error: DriverError| fault(what, error);
+        let Ok(mut scratch) = guarded(&self.stream, live.stride) else { return Ok(false) };
+        self.stream
+            .memcpy_htod(&live.fill[..], &mut scratch.slice_mut(0..live.fill.len()))
+            .map_err(fail)?;
+        self.clear_differences()?;
+        let (counter, fill) =
+            (address(&self.differences, &self.stream), address(&scratch, &self.stream));
+        let first = address(&live.memory, &self.stream);
+        for copy in 0..u64::from(live.copies) {
+            let at = first + copy * live.stride;
+            // SAFETY: both hold that many bytes; the counter is this struct's.
+            unsafe { replay::launch_compare(raw(&self.stream), at, fill, live.stride, counter) }
+                .map_err(|error| launch_fault(what, error))?;
+        }
+        let found = self.stream.clone_dtoh(&self.differences).map_err(fail)?;
+        Ok(found.first().is_some_and(|difference| difference.bytes == 0))
+    }
+
     /// Hands the first copy of every buffer to what else says whether it is right.
     fn check_external(&self, external: External) -> Result<()> {
         let mut kept = Vec::new();
-        for live in &self.live {
+        for (at, live) in self.live.iter().enumerate() {
+            // What the chain only reads is what it was.
+            if self.written.borrow().iter().all(|(written, _)| *written != at) {
+                kept.push((&live.of, live.fill.clone()));
+                continue;
+            }
             let first = live.memory.slice(0..live.of.bytes() as usize);
             let bytes = self.stream.clone_dtoh(&first).map_err(|e| fault("read a buffer", e))?;
-            kept.push((&live.of, bytes));
+            kept.push((&live.of, Rc::new(bytes)));
         }
         let all: Vec<Written> = kept
             .iter()
@@ -271,16 +286,8 @@ impl Buffers {
             let live = &self.live[*at];
             let (to, from) = (address(&live.memory, &self.stream), address(initial, &self.stream));
             // SAFETY: both hold that many bytes and live as long as this.
-            unsafe {
-                cudarc::driver::sys::cuMemcpyDtoDAsync_v2(
-                    to,
-                    from,
-                    live.bytes() as usize,
-                    self.stream.cu_stream(),
-                )
-            }
-            .result()
-            .map_err(|error| fault("restore the buffers", error))?;
+            unsafe { copy_queued(&self.stream, to, from, live.bytes() as usize) }
+                .map_err(|error| fault("restore the buffers", error))?;
         }
         Ok(())
     }

@@ -2,6 +2,7 @@
 //! program's chains have.
 
 mod delayed;
+mod guard;
 mod launch;
 mod memory;
 mod module;
@@ -34,6 +35,8 @@ pub struct UserChains<'a> {
     loaded: &'a Loaded,
     build: &'a Build,
     modules: RefCell<HashMap<usize, Rc<Module>>>,
+    /// Of each stamped cubin, modules for the launches of one chain: to load one takes a millisecond.
+    stamped: RefCell<HashMap<usize, Vec<Rc<Module>>>>,
     buffers: RefCell<HashMap<(usize, u32), Weak<Buffers>>>,
     /// Those that were asked for last stay: to fill them and to learn what is right takes a while.
     latest: RefCell<Option<Rc<Buffers>>>,
@@ -48,6 +51,7 @@ impl<'a> UserChains<'a> {
             loaded,
             build,
             modules: RefCell::default(),
+            stamped: RefCell::default(),
             buffers: RefCell::default(),
             latest: RefCell::default(),
             fills: Fills::default(),
@@ -84,6 +88,16 @@ impl<'a> UserChains<'a> {
         let module = Rc::new(Module::load(&self.build.cubins[cubin].bytes, &self.loaded.name())?);
         self.modules.borrow_mut().insert(cubin, module.clone());
         Ok(module)
+    }
+
+    /// One of the modules of a stamped cubin, which no other launch of the chain has.
+    fn stamped_module(&self, cubin: usize, place: usize) -> Result<Rc<Module>> {
+        let mut all = self.stamped.borrow_mut();
+        let own = all.entry(cubin).or_default();
+        while own.len() <= place {
+            own.push(Rc::new(Module::load(&self.build.cubins[cubin].bytes, &self.loaded.name())?));
+        }
+        Ok(own[place].clone())
     }
 
     /// Every launch of a chain, with addresses in `buffers`.

@@ -1,7 +1,11 @@
 //! The stamped run of a chain of the user's kernels.
 //!
 //! A kernel's records go where a variable of its module points, so every launch of a stamped chain
-//! has a module of its own: the same code, loaded once a launch.
+//! has a module of its own: the same code, loaded once a launch of a chain. Chains that are stamped one
+//! after the other use the same modules, and each points them to its own records.
+
+use std::collections::HashMap;
+use std::rc::Rc;
 
 use cudarc::driver::{CudaGraph, CudaSlice};
 
@@ -64,7 +68,7 @@ pub struct Stamping {
     /// What sources name.
     names: Vec<String>,
     // Dropped last: the launches are of their kernels.
-    _modules: Vec<Module>,
+    _modules: Vec<Rc<Module>>,
 }
 
 impl Stamping {
@@ -85,11 +89,14 @@ impl Stamping {
             .alloc_zeros::<u8>(bytes as usize)
             .map_err(|error| memory_error("the stamps", bytes, error))?;
         let mut at = address(&records, stream);
-        let (mut modules, mut functions): (Vec<Module>, Vec<Function>) = Default::default();
+        let (mut modules, mut functions): (Vec<Rc<Module>>, Vec<Function>) = Default::default();
+        let mut used: HashMap<usize, usize> = HashMap::new();
         let mut node_blocks = Vec::new();
         for _ in 0..repeats {
             for (node, &code) in resolved.nodes.iter().zip(nodes) {
-                let module = Module::load(&device.build.cubins[code.cubin].bytes, &node.kernel)?;
+                let place = used.entry(code.cubin).or_default();
+                let module = device.stamped_module(code.cubin, *place)?;
+                *place += 1;
                 let Some((variable, 8)) = module.variable(VARIABLE) else { return Ok(None) };
                 // SAFETY: eight bytes of the module, which is loaded; nothing runs.
                 unsafe { cudarc::driver::result::memcpy_htod_sync(variable, &[at]) }
