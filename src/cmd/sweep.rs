@@ -261,6 +261,8 @@ pub(super) struct Recorder {
     /// How far each group is, before it is measured.
     progress: Vec<Progress>,
     clocks: Option<(u32, u32)>,
+    /// Told where the run lies once the first of several groups is measured.
+    tell: Option<Box<dyn Fn(&Path)>>,
 }
 
 impl Recorder {
@@ -271,7 +273,13 @@ impl Recorder {
         }
         let style = ProgressStyle::with_template("{bar:30} {percent:>3} %  {msg}  left: {eta}");
         bar.set_style(style.expect("the template is well formed"));
-        Recorder { run, bar, groups: progress.len(), group: 0, progress, clocks: None }
+        let groups = progress.len();
+        Recorder { run, bar, groups, group: 0, progress, clocks: None, tell: None }
+    }
+
+    /// Calls `tell` with the run's place once the first of several groups is measured.
+    pub(super) fn telling(self, tell: Box<dyn Fn(&Path)>) -> Recorder {
+        Recorder { tell: Some(tell), ..self }
     }
 
     fn measure(mut self, device: &dyn Device, plan: &Plan) -> Result<()> {
@@ -301,6 +309,9 @@ impl Recorder {
                     outcome = Err(error);
                     break;
                 }
+            }
+            if let Some(tell) = self.tell.take().filter(|_| self.groups > 1) {
+                self.bar.suspend(|| tell(self.run.path()));
             }
             for reason in device.health().throttle {
                 if !throttle.contains(&reason) {

@@ -4,6 +4,8 @@
 
 mod delays;
 mod examples;
+mod inputs;
+mod timelines;
 
 use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};

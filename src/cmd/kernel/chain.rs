@@ -1,10 +1,12 @@
 //! The sweep of a chain file.
 
 use std::path::Path;
+use std::time::Instant;
 
 use jiff::Timestamp;
 
 use super::super::{sweep, terminal};
+use super::first;
 use crate::chain::Trigger;
 use crate::chain_file::{Loaded, Mark, read, sites};
 use crate::cli::KernelArgs;
@@ -22,18 +24,52 @@ pub struct Ready {
     pub triggers: Vec<Trigger>,
     pub build: Build,
     pub compiler: String,
+    pub began: Instant,
 }
 
 pub fn run(args: &KernelArgs, file: &Path) -> Result<()> {
-    let loaded = read(file)?;
+    let mut loaded = read(file)?;
+    for (axis, values) in &args.set {
+        loaded.choose(axis, values)?;
+    }
     let marks = loaded.marks();
-    let triggers = loaded.triggers(sites(&marks))?;
+    let triggers = chosen(args, loaded.triggers(sites(&marks))?)?;
+    if args.timeline && !loaded.stamped() {
+        let cause = "no source has both PDL_STAMP(begin) and PDL_STAMP(end)";
+        return Err(Error::failed("draw the timeline", cause).remedy(
+            "write them as the first and the last line of every kernel (docs/kernel.md); any other \
+             name begins a phase of that name",
+        ));
+    }
     if args.dry_run {
         let arch = arch(args, &loaded, (9, 0));
         let ready = compile(args, loaded, marks, triggers, arch, None)?;
         return terminal::print(&dry_run(args, &ready));
     }
     measure(args, loaded, marks, triggers)
+}
+
+/// The triggers that `--trigger` names; all where it names none.
+fn chosen(args: &KernelArgs, all: Vec<Trigger>) -> Result<Vec<Trigger>> {
+    let unknown = args.trigger.iter().find(|&&trigger| {
+        all.iter().all(|known| known.sites().triggers != trigger.sites().triggers)
+    });
+    if let Some(unknown) = unknown {
+        let names: Vec<String> = all.iter().map(ToString::to_string).collect();
+        let cause = format!("the chain file tries {}", names.join(", "));
+        return Err(Error::usage(format!("use --trigger {unknown}"), cause));
+    }
+    let mut kept = all;
+    if !args.trigger.is_empty() {
+        let asked = |trigger: &Trigger| {
+            args.trigger.iter().any(|t| t.sites().triggers == trigger.sites().triggers)
+        };
+        kept.retain(asked);
+    }
+    if args.timeline {
+        kept.truncate(1);
+    }
+    Ok(kept)
 }
 
 /// The target that was asked for, or that of the device.
@@ -50,16 +86,17 @@ fn compile(
     arch: String,
     capability: Option<(u32, u32)>,
 ) -> Result<Ready> {
+    let began = Instant::now();
     let cache = Cache::open(args.cache.as_deref())?;
     // Cubins alone need no compiler.
     let needed = loaded.file.sources.iter().any(|source| !source.get_ref().ends_with(".cubin"));
     let nvcc = if needed { Some(Nvcc::find()?) } else { None };
     let mut codes = vec![Code::Off];
     codes.extend(triggers.iter().map(|&trigger| Code::at(trigger)));
-    if capability.is_some() && loaded.stamped() {
+    if capability.is_some() && loaded.stamped() && !args.check {
         codes.extend(triggers.iter().map(|trigger| Code::Stamped(trigger.sites())));
     }
-    if capability.is_some() && !args.no_check {
+    if capability.is_some() && !args.no_check && !args.timeline {
         codes.extend(triggers.iter().filter_map(|&trigger| Code::delayed(trigger)));
         codes.extend(kernel::distinct_syncs(&triggers).into_iter().map(Code::without_sync));
     }
@@ -86,7 +123,7 @@ fn compile(
         build.demand_syncs(&triggers)?;
     }
     let compiler = nvcc.map_or_else(String::new, |nvcc| nvcc.version);
-    Ok(Ready { loaded, marks, triggers, build, compiler })
+    Ok(Ready { loaded, marks, triggers, build, compiler, began })
 }
 
 /// What the compiler said goes to the user as it is; the error says which source.
@@ -98,7 +135,13 @@ fn tell(failure: Failure) -> Error {
 }
 
 fn plan(args: &KernelArgs, ready: &Ready) -> Plan {
-    kernel::plan(&ready.build, &ready.triggers, args.l2, args.seed, args.stopping())
+    kernel::plan(
+        &ready.build,
+        &ready.triggers,
+        args.l2,
+        args.seed,
+        args.stopping(ready.build.variants.len()),
+    )
 }
 
 /// What would be measured.
@@ -136,6 +179,9 @@ fn measure(
     let ready = compile(args, loaded, marks, triggers, arch, Some(capability))?;
     let device = UserChains::new(&gpu, &ready.loaded, &ready.build);
     let plan = plan(args, &ready);
+    if args.timeline {
+        return super::timeline::timeline(args, &ready, &plan, &device);
+    }
     let checked = match args.no_check {
         true => None,
         false => Some(super::check::check(args, &ready, &plan, &gpu, &device)?),
@@ -175,7 +221,9 @@ fn record(
             .map_err(|error| Error::failed("write the race check as JSON", error))?;
         write_atomically(&run.path().join("races.json"), &text)?;
     }
-    let recorder = sweep::Recorder::new(run, sweep::untouched(&plan));
+    let sets = ready.build.variants.len();
+    let tell = first::teller(sets, ready.began);
+    let recorder = sweep::Recorder::new(run, sweep::untouched(&plan)).telling(tell);
     let finished = sweep::measure(args.format, device, &plan, recorder, None)?;
     let Some((summary, run)) = finished.measured else { return Ok(()) };
     let Some(policy) = Policy::of(&run.manifest, &summary) else { return Ok(()) };

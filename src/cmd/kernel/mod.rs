@@ -3,7 +3,10 @@
 mod chain;
 #[cfg(feature = "cuda")]
 mod check;
+mod first;
 mod hook;
+#[cfg(feature = "cuda")]
+mod timeline;
 
 use crate::cli::KernelArgs;
 use crate::error::Result;

@@ -3,6 +3,7 @@
 
 mod by_hand;
 mod delayed;
+mod guard;
 mod launch;
 mod memory;
 mod module;
@@ -36,6 +37,8 @@ pub struct UserChains<'a> {
     loaded: &'a Loaded,
     build: &'a Build,
     modules: RefCell<HashMap<usize, Rc<Module>>>,
+    /// Of each stamped cubin, modules for the launches of one chain: to load one takes a millisecond.
+    stamped: RefCell<HashMap<usize, Vec<Rc<Module>>>>,
     buffers: RefCell<HashMap<(usize, u32), Weak<Buffers>>>,
     /// Those that were asked for last stay: to fill them and to learn what is right takes a while.
     latest: RefCell<Option<Rc<Buffers>>>,
@@ -50,6 +53,7 @@ impl<'a> UserChains<'a> {
             loaded,
             build,
             modules: RefCell::default(),
+            stamped: RefCell::default(),
             buffers: RefCell::default(),
             latest: RefCell::default(),
             fills: Fills::default(),
@@ -86,6 +90,16 @@ impl<'a> UserChains<'a> {
         let module = Rc::new(Module::load(&self.build.cubins[cubin].bytes, &self.loaded.name())?);
         self.modules.borrow_mut().insert(cubin, module.clone());
         Ok(module)
+    }
+
+    /// One of the modules of a stamped cubin, which no other launch of the chain has.
+    fn stamped_module(&self, cubin: usize, place: usize) -> Result<Rc<Module>> {
+        let mut all = self.stamped.borrow_mut();
+        let own = all.entry(cubin).or_default();
+        while own.len() <= place {
+            own.push(Rc::new(Module::load(&self.build.cubins[cubin].bytes, &self.loaded.name())?));
+        }
+        Ok(own[place].clone())
     }
 
     /// Every launch of a chain, with addresses in `buffers`.
@@ -164,7 +178,7 @@ impl<'a> UserChains<'a> {
             }
             let what = "run the stream arm";
             self.gpu.done.record(&self.gpu.stream).map_err(|e| super::driver::fault(what, e))?;
-            self.gpu.wait(&self.gpu.done, what)
+            self.gpu.wait(&self.gpu.done, what).map_err(blame)
         };
         let verify = &self.loaded.file.verify;
         let check = |written: &[Written]| check_outputs(self.loaded, &resolved.axes, written);
@@ -174,6 +188,18 @@ impl<'a> UserChains<'a> {
         let external: Option<External> =
             if asked && repeats == resolved.repeat { Some(&check) } else { None };
         buffers.learn(self.loaded, code, &run, external)
+    }
+}
+
+/// What to do about a kernel that reads or writes where nothing is.
+fn blame(error: Error) -> Error {
+    let bad = ["ILLEGAL_ADDRESS", "MISALIGNED_ADDRESS"];
+    match bad.iter().any(|name| error.cause().contains(name)) {
+        true => error.remedy(
+            "a buffer may be too small for what a kernel does with it, or an argument another one: \
+             compute-sanitizer shows the line",
+        ),
+        false => error,
     }
 }
 
