@@ -13,7 +13,7 @@ use super::memory::Memory;
 use super::read;
 use super::records::Records;
 use crate::attach::{
-    Attributed, Flips, Listing, Options, Order, Origin, Progress, Race, RawEdge, Report,
+    Attributed, Flips, Listing, Options, Order, Origin, Progress, Race, RawEdge, Report, Standing,
 };
 use crate::chain::{Dependency, Submission};
 use crate::device::Device;
@@ -105,6 +105,13 @@ impl UserGraph {
     /// Nodes, edges, and what may be done with each edge.
     pub fn listing(&self) -> &Listing {
         &self.listing
+    }
+
+    /// Refuses edges that their owner wants to stay full.
+    pub fn keep_full(&mut self, edges: &[u32], reason: &str) {
+        for edge in self.listing.edges.iter_mut().filter(|edge| edges.contains(&edge.index)) {
+            edge.standing = Standing::Refused { reason: reason.to_owned() };
+        }
     }
 
     /// The memory, the timing and the comparison.
