@@ -55,6 +55,7 @@ def attach(graph, outputs, buffers=None, reset=None, code=None, search=True):
 
     The graph's kernels, tensors and modules must stay alive until ``close``.
     """
+    _memory.demand_no_capture()
     handle = _memory.graph_handle(graph)
     output_regions = _memory.regions(outputs, "output")
     if not output_regions:
@@ -170,7 +171,10 @@ class AttachedGraph:
 
     def _call(self, name, *arguments):
         if not self._handle:
-            raise PdlError("cannot use the graph: it was closed", "usage")
+            raise PdlError(
+                "cannot use the graph: it was closed\n     use it inside the `with` block, or attach again",
+                "usage",
+            )
         try:
             return call_for_text(name, self._handle, *arguments)
         except PdlError:

@@ -50,6 +50,14 @@ pub struct Timed {
     pub wrong_bytes: u64,
 }
 
+/// Why an output cannot be compared.
+enum Spoiled {
+    /// Nothing of it is written.
+    Unwritten(String),
+    /// A byte, at this offset, depends on what the memory held.
+    Depends(String, u64),
+}
+
 /// Memory that executables work on, and what the original leaves in it.
 pub struct Bench {
     gpu: Rc<Gpu>,
@@ -126,23 +134,33 @@ impl Bench {
         }
         self.run(original, OTHER_POISON)?;
         let other = self.compare()?;
-        if other.wrong_bytes > 0
-            && let Some((region, offset)) = self.depends_on_poison()?
-        {
-            let cause = format!(
-                "the original graph reads poisoned memory before it writes it: {region} at \
-                 {offset} depends on the poison"
-            );
-            return Err(Error::new(Kind::Refused, what, cause).remedy(
-                "leave inputs out of outputs and buffers, or give a reset that restores them",
-            ));
+        if other.wrong_bytes == 0 {
+            return Ok(());
         }
-        Ok(())
+        match self.spoiled()? {
+            None => Ok(()),
+            Some(Spoiled::Unwritten(region)) => {
+                let cause = format!("the graph writes nothing of {region}");
+                Err(Error::new(Kind::Refused, what, cause).remedy(
+                    "name the tensor that the captured code wrote: one that was made again after the \
+                     capture is another; or leave it out",
+                ))
+            }
+            Some(Spoiled::Depends(region, offset)) => {
+                let cause = format!(
+                    "the original graph reads poisoned memory before it writes it: {region} at \
+                     {offset} depends on the poison"
+                );
+                Err(Error::new(Kind::Refused, what, cause).remedy(
+                    "leave inputs out of outputs and buffers, or give a reset that restores them",
+                ))
+            }
+        }
     }
 
-    /// The first output byte that two poisons made different, though it was written: bytes that
-    /// hold the poison itself were not.
-    fn depends_on_poison(&self) -> Result<Option<(String, u64)>> {
+    /// What two poisons made different: an output whose every byte holds the poison itself was not
+    /// written; a byte that differs otherwise depends on it.
+    fn spoiled(&self) -> Result<Option<Spoiled>> {
         let stream = &self.gpu.stream;
         let fail = |error: DriverError| fault("read the outputs", error);
         for (output, copy) in self.memory.outputs.iter().zip(&self.reference) {
@@ -150,11 +168,16 @@ impl Bench {
             let mut other = vec![0_u8; output.bytes as usize];
             // SAFETY: the owner's promise: live device memory of that many bytes.
             unsafe { memcpy_dtoh_sync(&mut other, output.address) }.map_err(fail)?;
-            let unlike = first.iter().zip(&other).position(|(&first, &other)| {
-                first != other && (first, other) != (POISON, OTHER_POISON)
-            });
+            let poisoned = |(&first, &other): (&u8, &u8)| (first, other) == (POISON, OTHER_POISON);
+            if first.iter().zip(&other).all(poisoned) {
+                return Ok(Some(Spoiled::Unwritten(output.name.clone())));
+            }
+            let unlike = first
+                .iter()
+                .zip(&other)
+                .position(|(first, other)| first != other && !poisoned((first, other)));
             if let Some(offset) = unlike {
-                return Ok(Some((output.name.clone(), offset as u64)));
+                return Ok(Some(Spoiled::Depends(output.name.clone(), offset as u64)));
             }
         }
         Ok(None)
