@@ -177,7 +177,7 @@ impl Score {
                 }
                 _ => self.missing += 1,
             }
-            if row.arm == Arm::GraphAa {
+            if row.arm.is_native() {
                 continue;
             }
             let verdict = row.verdict;
