@@ -7,7 +7,7 @@ use super::run::{Entry, Run};
 use super::verdict::{judge, margin_ns};
 use crate::chain::{Arm, Dependency};
 use crate::device::USUAL_RANGE;
-use crate::record::{SummaryRow, Verdict};
+use crate::record::{LimitBy, SummaryRow, Verdict};
 use crate::stats::{CONFIDENCE, estimate_median, holm, median};
 
 /// A row before its verdict.
@@ -73,6 +73,7 @@ fn blank(run: &Run, entry: &Entry) -> SummaryRow {
         (false, 0) => None,
         (false, _) => Some(true),
     };
+    let alone = finite(record.body_ns).filter(|_| record.arm != Arm::Sentinel);
     let slowed = |control: &Entry| finite(Some(stamps.body_ns? - control.record.stamps?.body_ns?));
     SummaryRow {
         point: record.point.clone(),
@@ -115,11 +116,29 @@ fn blank(run: &Run, entry: &Entry) -> SummaryRow {
         hop_latency_ns: finite(stamps.hop_latency_ns),
         useful_ns: finite(stamps.useful_ns),
         parked_ns: finite(stamps.parked_ns),
-        // The sentinel's work is its own, whatever the point.
-        limit_ns: finite(record.body_ns).filter(|_| record.arm != Arm::Sentinel),
+        // The dependence alone, until constants of the device are known. The sentinel's work is its
+        // own, whatever the point.
+        limit_ns: alone,
+        limit_by: alone.map(|_| LimitBy::Body),
         contamination: None,
         contamination_lo: None,
         contamination_hi: None,
+        constants: String::new(),
+        exposed_ns: None,
+        exposed_by: None,
+        exposed_launch_ns: None,
+        exposed_placement_ns: None,
+        exposed_preamble_ns: None,
+        exposed_flush_ns: None,
+        exposed_release_ns: None,
+        exposed_drain_ns: None,
+        exposed_contention_ns: None,
+        exposed_ends_ns: None,
+        exposed_unexplained_ns: None,
+        predicted_ns: None,
+        predicted_saved_ns: None,
+        error_pct: None,
+        not_predicted: String::new(),
         backend: facts.backend,
         device: facts.name.clone(),
         reason: String::new(),

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use super::constants::constants;
 use super::table;
 use crate::analysis::{Summary, summarise};
 use crate::chain::Submission;
@@ -14,8 +15,9 @@ use crate::page;
 use crate::plot::{self, Chosen, Context};
 use crate::profile::Profile;
 use crate::record::{
-    CALIBRATION, CHECK, CONFORM, KernelRun, KernelVariant, Manifest, Run, Standing, Verdict,
-    read_attached, read_calibration, read_run, standing, write_derived, write_summary,
+    CALIBRATION, CHECK, CONFORM, KernelRun, KernelVariant, Manifest, PREDICTION, PREDICTION_SCHEMA,
+    PROFILE, Prediction, Run, Standing, Verdict, read_attached, read_calibration, read_run,
+    standing, write_derived, write_summary,
 };
 
 /// Files to attach to a run: their names in it, and their bytes, which were found to be what they
@@ -45,6 +47,10 @@ pub fn rebuild_beside(path: &Path, attachments: &Attachments) -> Result<(Summary
     for (name, bytes) in attachments {
         write_derived(path, name, bytes)?;
     }
+    if !attachments.is_empty() {
+        // What is attached may be a part of the rows.
+        derived = derive(path)?;
+    }
     write(path, &derived, &standing)?;
     derived.run.notes.extend(standing.notes());
     Ok((derived.summary, derived.run))
@@ -72,7 +78,31 @@ fn derive(path: &Path) -> Result<Derived> {
     if let Some(profile) = &profile {
         summary.bound(profile, &run.manifest);
     }
+    match constants(path, profile.as_ref(), &run) {
+        Ok(Some(constants)) => summary.with_constants(&constants, &run),
+        Ok(None) => {}
+        Err(error) => run.notes.push(format!("{PROFILE}: {}", error.cause())),
+    }
+    match prediction(path) {
+        Ok(Some(prediction)) => summary.with_prediction(&prediction, &run.manifest),
+        Ok(None) => {}
+        Err(error) => run.notes.push(format!("{PREDICTION}: {}", error.cause())),
+    }
     Ok(Derived { summary, run, profile })
+}
+
+/// The prediction that lies beside the run.
+fn prediction(path: &Path) -> Result<Option<Prediction>> {
+    let Some(prediction) = read_attached::<Prediction>(path, PREDICTION)? else {
+        return Ok(None);
+    };
+    match prediction.schema == PREDICTION_SCHEMA {
+        true => Ok(Some(prediction)),
+        false => Err(Error::failed(
+            format!("read {PREDICTION}"),
+            format!("schema {} is not {PREDICTION_SCHEMA}", prediction.schema),
+        )),
+    }
 }
 
 fn write(path: &Path, derived: &Derived, standing: &Standing) -> Result<()> {

@@ -8,15 +8,17 @@ use std::time::{Duration, Instant};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use jiff::Timestamp;
 
-use super::{device, dry_run, outputs, terminal};
+use super::{device, dry_run, outputs, predict, terminal};
 use crate::analysis::Summary;
-use crate::cli::{BackendChoice, Format, SweepArgs, unread_variables};
+use crate::cli::{BackendChoice, Format, SimulatedArgs, SweepArgs, unread_variables};
 use crate::device::{Backend, Device, Health};
 use crate::error::{Error, Kind, Result};
 use crate::experiment;
 use crate::measure::{self, Plan, Progress, Sink, measure_group};
 use crate::profile;
-use crate::record::{End, Manifest, PointRecord, Run, RunDir, SampleRow, read_run, schema_version};
+use crate::record::{
+    CALIBRATION, End, Manifest, PointRecord, Run, RunDir, SampleRow, read_run, schema_version,
+};
 
 /// What a finished sweep leaves; nothing after a dry run.
 #[derive(Clone, Debug, Default)]
@@ -38,12 +40,16 @@ pub fn sweep(args: &SweepArgs) -> Result<Finished> {
     if let Some(path) = &args.resume {
         return resume(args, path);
     }
-    let calibration = args.calibration.as_deref().map(calibration).transpose()?;
+    let calibration = args.calibration.as_deref().map(profile_text).transpose()?;
     let opened = device::open_for(args)?;
     if let Some(note) = &opened.note {
         terminal::note(format_args!("note: {note}"));
     }
     let device = opened.device.as_ref();
+    if args.predict {
+        let calibration = args.calibration.as_deref();
+        predict::demand_possible(&args.simulated, calibration, device.facts())?;
+    }
     let plan = match &args.repeat {
         Some(path) => again(path, args.seed)?,
         None => {
@@ -59,13 +65,21 @@ pub fn sweep(args: &SweepArgs) -> Result<Finished> {
     if let Some(text) = &calibration {
         run.write_calibration(text)?;
     }
+    if let Some(text) = args.simulated.profile.as_deref().map(profile_text).transpose()? {
+        run.write_profile(&text)?;
+    }
     run.write_manifest(&manifest("sweep", device, &plan))?;
     let recorder = Recorder::new(run, untouched(&plan));
-    measure(args.format, device, &plan, recorder)
+    measure(args.format, device, &plan, recorder, predicted(args))
+}
+
+/// What is to be predicted of the run, if anything.
+fn predicted(args: &SweepArgs) -> Option<&SimulatedArgs> {
+    args.predict.then_some(&args.simulated)
 }
 
 /// The text of a device profile that can be read.
-fn calibration(path: &Path) -> Result<String> {
+fn profile_text(path: &Path) -> Result<String> {
     profile::read(path)?;
     std::fs::read_to_string(path)
         .map_err(|error| Error::failed(format!("read {}", path.display()), error))
@@ -121,6 +135,10 @@ fn resume(args: &SweepArgs, path: &Path) -> Result<Finished> {
         .remedy("start a new run: samples of two devices or drivers do not mix"));
     }
     same_program(path, manifest, device)?;
+    if args.predict {
+        let calibration = Some(path.join(CALIBRATION)).filter(|file| file.exists());
+        predict::demand_possible(&args.simulated, calibration.as_deref(), device.facts())?;
+    }
     let plan = Plan::from_record(&manifest.plan, manifest.seed)?;
     let groups = plan.groups();
     let progress = groups.iter().map(|points| match measure::progress(&found, points) {
@@ -129,7 +147,7 @@ fn resume(args: &SweepArgs, path: &Path) -> Result<Finished> {
         other => other,
     });
     let recorder = Recorder::new(run, progress.collect());
-    measure(args.format, device, &plan, recorder)
+    measure(args.format, device, &plan, recorder, predicted(args))
 }
 
 /// Samples of two builds, or with and without the gate, do not mix in one arm.
@@ -160,11 +178,13 @@ pub(super) fn measure(
     device: &dyn Device,
     plan: &Plan,
     recorder: Recorder,
+    predicted: Option<&SimulatedArgs>,
 ) -> Result<Finished> {
     let path = recorder.run.path().to_owned();
     let measured = recorder.measure(device, plan);
     // Whatever was measured before an error is worth its tables.
-    let summary = outputs::rebuild(&path);
+    let attached = predicted.map_or(Ok(Vec::new()), |of| predict::attachments(&path, of));
+    let summary = attached.and_then(|attached| outputs::rebuild_beside(&path, &attached));
     if let Err(error) = measured {
         return Err(match error.kind() {
             Kind::Interrupted => error
@@ -180,7 +200,7 @@ pub(super) fn measure(
 }
 
 /// The manifest of a run that begins now.
-pub(super) fn manifest(what: &str, device: &dyn Device, plan: &Plan) -> Manifest {
+pub(crate) fn manifest(what: &str, device: &dyn Device, plan: &Plan) -> Manifest {
     let environment = std::env::vars_os()
         .map(|(name, value)| (text(name), text(value)))
         .filter(|(name, _)| name.starts_with("PDL_"))
@@ -216,7 +236,7 @@ fn text(bytes: OsString) -> String {
 }
 
 /// UTC, whole seconds.
-fn now() -> String {
+pub(crate) fn now() -> String {
     let now = Timestamp::now();
     Timestamp::from_second(now.as_second()).unwrap_or(now).to_string()
 }

@@ -11,7 +11,7 @@ use super::outcome::Row;
 use super::runs::Options;
 use super::views::{Pair, Rounds, View};
 use crate::analysis::{Entry, Indexed};
-use crate::chain::Arm;
+use crate::chain::{Arm, Trigger};
 use crate::record::SummaryRow;
 use crate::stats::holm;
 
@@ -70,6 +70,7 @@ pub(super) fn draft(
         let known = Known {
             arm: row.arm,
             body_kind: of_a.record.chain.body.kind,
+            at_end: row.trigger.is_none_or(Trigger::at_end),
             period_ns,
             body_ns: of_a.record.body_ns,
             floors_ns: floor(a, of_a).unwrap_or(0.0) + floor(b, of_b).unwrap_or(0.0),

@@ -84,6 +84,23 @@ columns! {
     contamination: Ratio,
     contamination_lo: Ratio,
     contamination_hi: Ratio,
+    limit_by: Maybe<Name>,
+    constants: Plain,
+    exposed_ns: Ns,
+    exposed_by: Maybe<Name>,
+    exposed_launch_ns: Ns,
+    exposed_placement_ns: Ns,
+    exposed_preamble_ns: Ns,
+    exposed_flush_ns: Ns,
+    exposed_release_ns: Ns,
+    exposed_drain_ns: Ns,
+    exposed_contention_ns: Ns,
+    exposed_ends_ns: Ns,
+    exposed_unexplained_ns: Ns,
+    predicted_ns: Ns,
+    predicted_saved_ns: Ns,
+    error_pct: Maybe<Fixed<2>>,
+    not_predicted: Plain,
 }
 
 /// The bytes of summary.csv: header and rows, LF, RFC 4180. A number that is not finite is left

@@ -79,7 +79,7 @@ pub fn compare(
 }
 
 /// The chain of `record` with the amounts of work that take its measured times on the model.
-fn own_work(profile: &Profile, model: Model, record: &PointRecord) -> Option<Chain> {
+pub(super) fn own_work(profile: &Profile, model: Model, record: &PointRecord) -> Option<Chain> {
     let mut chain = record.chain;
     let given = matches!(chain.body.kind, BodyKind::None | BodyKind::Spin)
         || matches!(chain.preamble.kind, PreambleKind::PrefetchL2 | PreambleKind::PrefetchSmem);

@@ -105,7 +105,7 @@ fn summary_csv_has_the_columns_and_the_notation_that_others_rely_on() {
             }
         }
     }
-    assert_eq!(rows.len() - 1, 4 + 3 * 4, "arms without a trigger, and three triggers of four");
+    assert_eq!(rows.len() - 1, 5 + 3 * 4, "arms without a trigger, and three triggers of four");
     assert!(measured > 100, "{measured} numbers were looked at");
 }
 
@@ -122,7 +122,7 @@ fn samples_csv_holds_every_arm_once_a_round() {
         let round = rounds.entry((&row[2], &row[3])).or_default();
         round.push((row[0].clone(), row[1].clone()));
     }
-    let arms = 4 + 3 * 4;
+    let arms = 5 + 3 * 4;
     let mut orders = Vec::new();
     for (round, mut members) in rounds {
         orders.push(members.clone());
@@ -229,8 +229,8 @@ fn pipelined_chains_show_how_much_they_are_contaminated() {
             intervals += 1;
         }
     }
-    // Full controls and subjects of both submissions at three triggers, and the A/A arm.
-    assert!(indices == 4 * 3 + 1 && intervals > 6, "{indices} {intervals}");
+    // Full controls and subjects of both submissions at three triggers, and the A/A arms.
+    assert!(indices == 4 * 3 + 2 && intervals > 6, "{indices} {intervals}");
 }
 
 /// A value that a stranger changed to be wrong is a wrong result: exit code 4, no speed-up.

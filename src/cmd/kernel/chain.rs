@@ -224,7 +224,7 @@ fn record(
     let sets = ready.build.variants.len();
     let tell = first::teller(sets, ready.began);
     let recorder = sweep::Recorder::new(run, sweep::untouched(&plan)).telling(tell);
-    let finished = sweep::measure(args.format, device, &plan, recorder)?;
+    let finished = sweep::measure(args.format, device, &plan, recorder, None)?;
     let Some((summary, run)) = finished.measured else { return Ok(()) };
     let Some(policy) = Policy::of(&run.manifest, &summary) else { return Ok(()) };
     emit(args, ready, &policy)

@@ -1,6 +1,7 @@
 //! Chains of the user's own kernels on the device: the same arms, gate, events and checks as this
 //! program's chains have.
 
+mod by_hand;
 mod delayed;
 mod guard;
 mod launch;
@@ -10,6 +11,7 @@ mod prepared;
 mod race;
 mod stamping;
 
+pub use self::by_hand::{ByHand, Launcher};
 pub use self::race::RaceSubject;
 
 use std::cell::RefCell;
@@ -141,12 +143,9 @@ impl<'a> UserChains<'a> {
                     }
                     bytes
                 });
-                launches.push(Launch {
-                    function: function(launches.len()),
-                    config: Config::of(node),
-                    args: args.collect(),
-                    name: node.kernel.clone(),
-                });
+                let function = function(launches.len());
+                let (config, name) = (Config::of(node), node.kernel.clone());
+                launches.push(Launch::new(function, config, args.collect(), name));
             }
         }
         launches

@@ -27,9 +27,9 @@ pub struct UserChain<'a> {
     /// The code whose stream arm says what is right.
     judge: Code,
     pub(super) buffers: Rc<Buffers>,
-    launches: Vec<Launch>,
+    pub(super) launches: Vec<Launch>,
     /// What the edge before each launch may become.
-    edges: Vec<Edge>,
+    pub(super) edges: Vec<Edge>,
     graph: Option<CudaGraph>,
     proof: Proof,
 }
@@ -93,7 +93,7 @@ impl<'a> UserChain<'a> {
         Ok(())
     }
 
-    fn run(&self) -> Result<()> {
+    pub(super) fn run(&self) -> Result<()> {
         match &self.graph {
             Some(graph) => graph.launch().map_err(|error| fault("launch the graph", error)),
             None => self.submit(0, self.launches.len()),
