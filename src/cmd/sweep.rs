@@ -252,6 +252,9 @@ pub(crate) fn now() -> String {
     Timestamp::from_second(now.as_second()).unwrap_or(now).to_string()
 }
 
+/// Is told where a run lies.
+pub(super) type Teller = Box<dyn Fn(&Path)>;
+
 /// Writes what is measured as it comes, and shows how far it is.
 pub(super) struct Recorder {
     run: RunDir,
@@ -262,7 +265,7 @@ pub(super) struct Recorder {
     progress: Vec<Progress>,
     clocks: Option<(u32, u32)>,
     /// Told where the run lies once the first of several groups is measured.
-    tell: Option<Box<dyn Fn(&Path)>>,
+    tell: Option<Teller>,
 }
 
 impl Recorder {
@@ -278,7 +281,7 @@ impl Recorder {
     }
 
     /// Calls `tell` with the run's place once the first of several groups is measured.
-    pub(super) fn telling(self, tell: Box<dyn Fn(&Path)>) -> Recorder {
+    pub(super) fn telling(self, tell: Teller) -> Recorder {
         Recorder { tell: Some(tell), ..self }
     }
 
