@@ -70,6 +70,14 @@ pub struct KernelArgs {
     /// Run directory [default: results/<utc>-kernel]
     #[arg(long, value_name = "DIR", env = "PDL_OUT")]
     pub out: Option<PathBuf>,
+    /// Go on with a run that was cut short; the chain file must still make what was measured
+    #[arg(
+        long,
+        value_name = "DIR",
+        conflicts_with_all = ["out", "library", "timeline", "check", "dry_run"],
+        env = "PDL_RESUME"
+    )]
+    pub resume: Option<PathBuf>,
     /// Folder of compiled kernels [default: pdl in the user's cache]
     #[arg(long, value_name = "DIR", env = "PDL_CACHE")]
     pub cache: Option<PathBuf>,

@@ -10,7 +10,8 @@ use crate::record::{KernelNode, KernelRun, KernelVariant, PlanPoint};
 
 /// One group a variant; arms as in a sweep, each trigger a choice of sites.
 pub fn plan(build: &Build, triggers: &[Trigger], l2: L2, seed: u64, stopping: Stopping) -> Plan {
-    const FIXED: [Arm; 5] = [Arm::Stream, Arm::StreamAa, Arm::Graph, Arm::GraphAa, Arm::Sentinel];
+    const FIXED: [Arm; 6] =
+        [Arm::Stream, Arm::StreamAa, Arm::Graph, Arm::GraphAa, Arm::GraphCompletion, Arm::Sentinel];
     const SWEPT: [Arm; 4] = [Arm::StreamFull, Arm::StreamPdl, Arm::GraphFull, Arm::GraphPdl];
     let mut points: Vec<PlanPoint> = Vec::new();
     for (variant, resolved) in build.variants.iter().enumerate() {
@@ -50,7 +51,13 @@ fn chain(variant: usize, resolved: &Resolved, l2: L2) -> Chain {
 }
 
 /// What the manifest keeps.
-pub fn record(loaded: &Loaded, build: &Build, compiler: &str, unsafe_no_sync: bool) -> KernelRun {
+pub fn record(
+    loaded: &Loaded,
+    build: &Build,
+    triggers: &[Trigger],
+    compiler: &str,
+    unsafe_no_sync: bool,
+) -> KernelRun {
     let variants = build.variants.iter().map(|resolved| KernelVariant {
         axes: resolved.axes.clone(),
         nodes: resolved
@@ -72,5 +79,6 @@ pub fn record(loaded: &Loaded, build: &Build, compiler: &str, unsafe_no_sync: bo
         variants: variants.collect(),
         compiler: compiler.lines().last().unwrap_or("").to_owned(),
         unsafe_no_sync,
+        sha256: build.fingerprint(triggers),
     }
 }

@@ -10,7 +10,9 @@ use serde::de::DeserializeOwned;
 
 use super::disk::{Log, rename, write_atomically, write_error};
 use super::place::{RESULTS, claim, fresh};
-use super::read::{CALIBRATION, END, Loaded, MANIFEST, POINTS, PROFILE, Run, load, read_error, target_in};
+use super::read::{
+    CALIBRATION, END, Loaded, MANIFEST, POINTS, PROFILE, Run, load, read_error, target_in,
+};
 use super::{End, Manifest, PointRecord, SCHEMA, SampleRow, samples};
 use crate::error::{Error, Result};
 

@@ -24,7 +24,7 @@ use self::memory::{Buffers, External, Fills};
 use self::module::{Function, Module};
 use self::prepared::UserChain;
 use super::driver::Gpu;
-use crate::chain::{Arm, Chain};
+use crate::chain::{Arm, Chain, Trigger};
 use crate::chain_file::{Loaded, Resolved};
 use crate::device::{Device, Facts, Health, Prepared};
 use crate::error::{Error, Result};
@@ -76,6 +76,8 @@ impl<'a> UserChains<'a> {
             Arm::StreamFull | Arm::StreamPdl | Arm::GraphFull | Arm::GraphPdl => {
                 Ok(Code::at(chain.trigger))
             }
+            // Behind launch completion no trigger counts.
+            Arm::GraphCompletion => Ok(Code::at(Trigger::Implicit)),
             _ => Err(Error::unsupported(
                 format!("run the {arm} arm"),
                 "your own kernels have no such version",

@@ -9,12 +9,14 @@ use super::launch::{Config, Launch};
 use super::memory::Buffers;
 use super::module::Resources;
 use super::stamping::Stamping;
+use crate::attach::Flips;
 use crate::chain::{Arm, Chain, Dependency, L2, Submission};
 use crate::chain_file::Edge;
-use crate::device::{Device, Flag, Prepared, Proof, Sample, Verification};
+use crate::device::{Device, EdgeCount, Flag, Prepared, Proof, Sample, Verification};
 use crate::error::Result;
 use crate::gpu::driver::{Gpu, fault};
 use crate::gpu::graph;
+use crate::gpu::user_graph::{Executable, Graph};
 use crate::interrupt;
 use crate::kernel::Code;
 use crate::stamps::Stamps;
@@ -30,8 +32,52 @@ pub struct UserChain<'a> {
     pub(super) launches: Vec<Launch>,
     /// What the edge before each launch may become.
     pub(super) edges: Vec<Edge>,
-    graph: Option<CudaGraph>,
+    graph: Option<Instance>,
     proof: Proof,
+}
+
+/// A chain as a graph.
+enum Instance {
+    /// As it was captured.
+    Captured(CudaGraph),
+    /// With edges that no capture makes.
+    Edited(Executable),
+}
+
+impl Instance {
+    fn launch(&self, gpu: &Gpu) -> Result<()> {
+        match self {
+            Instance::Captured(graph) => {
+                graph.launch().map_err(|error| fault("launch the graph", error))
+            }
+            Instance::Edited(graph) => graph.launch(&gpu.stream),
+        }
+    }
+}
+
+/// The chain captured by `submit` over full edges, whose edges wait for the launch completion of their
+/// primaries where they may be programmatic.
+fn over_launch_completion(
+    gpu: &Gpu,
+    may: &[Edge],
+    submit: impl FnOnce() -> Result<()>,
+) -> Result<(Executable, Vec<EdgeCount>)> {
+    let graph = Graph::captured(&gpu.stream, submit)?;
+    let nodes = graph.nodes()?;
+    let edges = graph.edges(&nodes)?;
+    let starts = |node: &u32| edges.iter().all(|edge| edge.to != *node);
+    let mut at = (0..nodes.len() as u32).find(starts);
+    let mut flips = Vec::new();
+    for may in may.iter().skip(1) {
+        let Some(next) = edges.iter().position(|edge| Some(edge.from) == at) else { break };
+        if *may == Edge::Programmatic {
+            flips.push(next as u32);
+        }
+        at = Some(edges[next].to);
+    }
+    graph.flip(&nodes, &edges, &Flips::of(flips), Dependency::LaunchCompletion)?;
+    let counts = graph::edges(graph.raw())?;
+    Ok((graph.instantiate(&gpu.stream)?, counts))
 }
 
 impl<'a> UserChain<'a> {
@@ -65,10 +111,13 @@ impl<'a> UserChain<'a> {
             UserChain { device, chain, arm, judge, buffers, launches, edges, graph: None, proof };
         let submit = || ready.submit(0, ready.launches.len());
         match arm.submission() {
+            Submission::Graph if arm.dependency() == Dependency::LaunchCompletion => {
+                let (graph, edges) = over_launch_completion(device.gpu, &ready.edges, submit)?;
+                (ready.graph, ready.proof.edges) = (Some(Instance::Edited(graph)), edges);
+            }
             Submission::Graph => {
                 let (graph, edges) = graph::capture(&device.gpu.stream, submit)?;
-                ready.graph = Some(graph);
-                ready.proof.edges = edges;
+                (ready.graph, ready.proof.edges) = (Some(Instance::Captured(graph)), edges);
             }
             Submission::Stream => {
                 ready.proof.edges = graph::edges_of(&device.gpu.stream, submit)?;
@@ -95,7 +144,7 @@ impl<'a> UserChain<'a> {
 
     pub(super) fn run(&self) -> Result<()> {
         match &self.graph {
-            Some(graph) => graph.launch().map_err(|error| fault("launch the graph", error)),
+            Some(graph) => graph.launch(self.device.gpu),
             None => self.submit(0, self.launches.len()),
         }
     }

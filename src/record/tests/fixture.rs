@@ -11,8 +11,8 @@ use crate::chain::{
 use crate::device::{Backend, EdgeCount, Facts, Flag, Health, Proof, Verification};
 use crate::error::Result;
 use crate::record::{
-    End, ExposedBy, LimitBy, Manifest, PlanPoint, PlanRecord, PointRecord, ProofVerdict, RunDir, SampleRow, SummaryRow,
-    Verdict, schema_version,
+    End, ExposedBy, LimitBy, Manifest, PlanPoint, PlanRecord, PointRecord, ProofVerdict, RunDir,
+    SampleRow, SummaryRow, Verdict, schema_version,
 };
 use crate::stamps::Reduced;
 
