@@ -37,6 +37,15 @@ pub struct KernelArgs {
         value_parser = parse_switch
     )]
     pub timeline: bool,
+    /// Race the sites, and the kinds of edges at the best one, in place of the whole sweep: what is
+    /// credibly slower leaves
+    #[arg(
+        long,
+        conflicts_with_all = ["check", "dry_run", "library", "timeline", "emit_header", "emit_patch"],
+        env = "PDL_TUNE",
+        value_parser = parse_switch
+    )]
+    pub tune: bool,
     /// Lanes of the timeline's chart
     #[arg(long, value_enum, default_value_t, env = "PDL_LANES")]
     pub lanes: LaneChoice,

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use super::constants::constants;
-use super::table;
+use super::{attached, table};
 use crate::analysis::{Summary, summarise};
 use crate::chain::Submission;
 use crate::cli::Format;
@@ -112,6 +112,13 @@ fn write(path: &Path, derived: &Derived, standing: &Standing) -> Result<()> {
         let json = serde_json::to_vec_pretty(&policy)
             .map_err(|error| Error::failed("write the policy as JSON", error))?;
         write_derived(path, "policy.json", &json)?;
+    }
+    if let Some(report) = attached::report(path, run)? {
+        return attached::write(
+            path,
+            &report,
+            plot::edges(&report, &context(&run.manifest, summary)).as_deref(),
+        );
     }
     let charts = plot::render_all(&summary.rows, &run.samples, &context(&run.manifest, summary));
     for (name, svg) in &charts {

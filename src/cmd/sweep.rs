@@ -16,7 +16,7 @@ use self::resume::resume;
 use super::{device, dry_run, outputs, predict, terminal};
 use crate::analysis::Summary;
 use crate::cli::{BackendChoice, Format, SimulatedArgs, SweepArgs, unread_variables};
-use crate::device::{Backend, Device, Health};
+use crate::device::{Backend, Device, Facts, Health};
 use crate::error::{Error, Kind, Result};
 use crate::experiment;
 use crate::measure::{self, Plan, Progress, Sink, measure_group};
@@ -94,6 +94,11 @@ fn profile_text(path: &Path) -> Result<String> {
 fn again(path: &Path, seed: u64) -> Result<Plan> {
     let found = read_run(path)?;
     let plan = Plan::from_record(&found.manifest.plan, seed)?;
+    if found.manifest.attached.is_some() {
+        let cause = "it is a run of a graph of another process";
+        return Err(Error::usage(format!("repeat {}", path.display()), cause)
+            .remedy("attach to the same graph again, and save that run"));
+    }
     if found.manifest.kernel.is_some() {
         let cause = "it is a run of your own kernels";
         return Err(Error::usage(format!("repeat {}", path.display()), cause)
@@ -142,6 +147,11 @@ pub(super) fn measure(
 
 /// The manifest of a run that begins now.
 pub(crate) fn manifest(what: &str, device: &dyn Device, plan: &Plan) -> Manifest {
+    manifest_of(what, device.facts(), &device.health(), plan)
+}
+
+/// The same of a device that is known and not at hand.
+pub(super) fn manifest_of(what: &str, facts: &Facts, health: &Health, plan: &Plan) -> Manifest {
     let environment = std::env::vars_os()
         .map(|(name, value)| (text(name), text(value)))
         .filter(|(name, _)| name.starts_with("PDL_"))
@@ -155,10 +165,11 @@ pub(crate) fn manifest(what: &str, device: &dyn Device, plan: &Plan) -> Manifest
         argv: argv(),
         environment,
         seed: plan.seed,
-        facts: device.facts().clone(),
-        health: device.health(),
+        facts: facts.clone(),
+        health: health.clone(),
         plan: plan.record(),
         kernel: None,
+        attached: None,
     }
 }
 
@@ -182,6 +193,9 @@ pub(crate) fn now() -> String {
     Timestamp::from_second(now.as_second()).unwrap_or(now).to_string()
 }
 
+/// Is told where a run lies.
+pub(super) type Teller = Box<dyn Fn(&Path)>;
+
 /// Writes what is measured as it comes, and shows how far it is.
 pub(super) struct Recorder {
     run: RunDir,
@@ -192,7 +206,7 @@ pub(super) struct Recorder {
     progress: Vec<Progress>,
     clocks: Option<(u32, u32)>,
     /// Told where the run lies once the first of several groups is measured.
-    tell: Option<Box<dyn Fn(&Path)>>,
+    tell: Option<Teller>,
 }
 
 impl Recorder {
@@ -208,7 +222,7 @@ impl Recorder {
     }
 
     /// Calls `tell` with the run's place once the first of several groups is measured.
-    pub(super) fn telling(self, tell: Box<dyn Fn(&Path)>) -> Recorder {
+    pub(super) fn telling(self, tell: Teller) -> Recorder {
         Recorder { tell: Some(tell), ..self }
     }
 

@@ -200,6 +200,9 @@ fn measure(
     if args.check {
         return Ok(());
     }
+    if args.tune {
+        return super::tune::tune(args, &ready, plan, &gpu, &device);
+    }
     record(args, &ready, &device, plan, checked.as_ref())
 }
 

@@ -8,6 +8,8 @@ mod first;
 mod hook;
 #[cfg(feature = "cuda")]
 mod timeline;
+#[cfg(feature = "cuda")]
+mod tune;
 
 use crate::cli::KernelArgs;
 use crate::error::Result;
