@@ -30,6 +30,22 @@ pub fn plan(build: &Build, triggers: &[Trigger], l2: L2, seed: u64, stopping: St
     Plan { points, seed, stopping: stopping.for_effects(effects) }
 }
 
+/// The same plan, and behind it every group once more with chains back to back. Isolated groups stay
+/// where they were, so that policies are theirs.
+pub fn with_pipelined(mut plan: Plan) -> Plan {
+    let groups = plan.groups().len() as u32;
+    let isolated = plan.points.clone();
+    for mut point in isolated {
+        point.point = format!("p{:03}", plan.points.len());
+        point.group += groups;
+        point.chain.mode = Mode::Pipelined;
+        plan.points.push(point);
+    }
+    let arms = plan.points.iter().flat_map(|p| &p.arms);
+    let effects = arms.filter(|arm| arm.baseline().is_some()).count();
+    Plan { stopping: plan.stopping.for_effects(effects), ..plan }
+}
+
 /// The chain as the rest of the program knows it: its length, and the shape of its first kernel.
 fn chain(variant: usize, resolved: &Resolved, l2: L2) -> Chain {
     let first = &resolved.nodes[0];

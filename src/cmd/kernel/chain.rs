@@ -7,7 +7,7 @@ use jiff::Timestamp;
 
 use super::super::{sweep, terminal};
 use super::{again, first};
-use crate::chain::Trigger;
+use crate::chain::{Mode, Trigger};
 use crate::chain_file::{Loaded, Mark, read, sites};
 use crate::cli::KernelArgs;
 use crate::compile::{Cache, Failure, Nvcc};
@@ -146,13 +146,12 @@ fn tell(failure: Failure) -> Error {
 }
 
 fn plan(args: &KernelArgs, ready: &Ready) -> Plan {
-    kernel::plan(
-        &ready.build,
-        &ready.triggers,
-        args.l2,
-        args.seed,
-        args.stopping(ready.build.variants.len()),
-    )
+    let stopping = args.stopping(ready.build.variants.len());
+    let plan = kernel::plan(&ready.build, &ready.triggers, args.l2, args.seed, stopping);
+    match args.mode.contains(&Mode::Pipelined) {
+        true => kernel::with_pipelined(plan),
+        false => plan,
+    }
 }
 
 /// What would be measured.
@@ -241,8 +240,11 @@ fn record(
             .map_err(|error| Error::failed("write the race check as JSON", error))?;
         write_atomically(&recorder.path().join("races.json"), &text)?;
     }
-    let tell = first::teller(ready.build.variants.len(), ready.began);
-    let finished = sweep::measure(args.format, device, &plan, recorder.telling(tell), None)?;
+    let recorder = match ready.build.variants.len() {
+        1 => recorder,
+        sets => recorder.telling(first::teller(sets, ready.began)),
+    };
+    let finished = sweep::measure(args.format, device, &plan, recorder, None)?;
     let Some((summary, run)) = finished.measured else { return Ok(()) };
     let Some(policy) = Policy::of(&run.manifest, &summary) else { return Ok(()) };
     emit(args, ready, &policy)
