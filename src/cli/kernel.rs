@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 
 use super::{Format, LaneChoice, parse_switch};
-use crate::chain::{L2, Trigger};
+use crate::chain::{L2, Mode, Trigger};
 use crate::measure::Stopping;
 
 /// Arguments of `pdl kernel`.
@@ -70,6 +70,16 @@ pub struct KernelArgs {
     /// State of L2 when a sample begins
     #[arg(long, value_enum, default_value_t, env = "PDL_L2")]
     pub l2: L2,
+    /// One drained chain a sample; with pipelined, chains back to back beside them
+    #[arg(
+        long,
+        value_delimiter = ',',
+        default_value = "isolated",
+        conflicts_with_all = ["tune", "timeline", "check", "library"],
+        env = "PDL_MODE",
+        value_enum
+    )]
+    pub mode: Vec<Mode>,
     /// Seconds instead of a minute, wider intervals
     #[arg(long, env = "PDL_QUICK", value_parser = parse_switch)]
     pub quick: bool,
@@ -79,6 +89,14 @@ pub struct KernelArgs {
     /// Run directory [default: results/<utc>-kernel]
     #[arg(long, value_name = "DIR", env = "PDL_OUT")]
     pub out: Option<PathBuf>,
+    /// Go on with a run that was cut short; the chain file must still make what was measured
+    #[arg(
+        long,
+        value_name = "DIR",
+        conflicts_with_all = ["out", "library", "timeline", "check", "dry_run", "tune"],
+        env = "PDL_RESUME"
+    )]
+    pub resume: Option<PathBuf>,
     /// Folder of compiled kernels [default: pdl in the user's cache]
     #[arg(long, value_name = "DIR", env = "PDL_CACHE")]
     pub cache: Option<PathBuf>,

@@ -201,6 +201,7 @@ mod tests {
                 variants,
                 compiler: String::new(),
                 unsafe_no_sync: false,
+                sha256: String::new(),
             }),
             ..manifest()
         };

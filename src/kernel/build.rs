@@ -3,6 +3,8 @@
 use std::collections::HashMap;
 use std::path::PathBuf;
 
+use sha2::{Digest, Sha256};
+
 use crate::chain::{Sites, Trigger};
 use crate::chain_file::{Edge, Loaded, Resolved, ResolvedNode, suggestion};
 use crate::compile::{Cache, Compiled, Failure, Job, KernelCode, Nvcc, check_flag, compile_all};
@@ -144,6 +146,25 @@ impl Build {
     /// The code of every node of a variant; `None` where it was not compiled.
     pub fn nodes(&self, variant: usize, code: Code) -> Option<&[NodeCode]> {
         self.nodes.get(&(variant, code)).map(Vec::as_slice)
+    }
+
+    /// SHA-256 of what is timed: launches, arguments, fills and the machine code of every trigger.
+    pub fn fingerprint(&self, triggers: &[Trigger]) -> String {
+        let of: Vec<_> = self.cubins.iter().map(|cubin| Sha256::digest(&cubin.bytes)).collect();
+        let mut all = Sha256::new();
+        for (at, variant) in self.variants.iter().enumerate() {
+            for code in std::iter::once(Code::Off).chain(triggers.iter().map(|&t| Code::at(t))) {
+                for node in self.nodes(at, code).unwrap_or_default() {
+                    all.update(of[node.cubin]);
+                    all.update(self.kernel(*node).name.as_bytes());
+                }
+            }
+            // Where the file says it is nothing to what is timed.
+            let still = |node: &ResolvedNode| ResolvedNode { span: 0..0, ..node.clone() };
+            let nodes: Vec<ResolvedNode> = variant.nodes.iter().map(still).collect();
+            all.update(format!("{:?} {nodes:?} {}", variant.buffers, variant.repeat));
+        }
+        all.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
     }
 
     /// A node's kernel.

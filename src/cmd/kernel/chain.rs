@@ -6,8 +6,8 @@ use std::time::Instant;
 use jiff::Timestamp;
 
 use super::super::{sweep, terminal};
-use super::first;
-use crate::chain::Trigger;
+use super::{again, first};
+use crate::chain::{Mode, Trigger};
 use crate::chain_file::{Loaded, Mark, read, sites};
 use crate::cli::KernelArgs;
 use crate::compile::{Cache, Failure, Nvcc};
@@ -15,7 +15,7 @@ use crate::device::Device;
 use crate::error::{Error, Result};
 use crate::kernel::{self, Build, Checked, Code, Decision, Policy, Target};
 use crate::measure::Plan;
-use crate::record::{RunDir, write_atomically};
+use crate::record::{KernelRun, RunDir, write_atomically};
 
 /// What is known before a device is asked.
 pub struct Ready {
@@ -25,6 +25,14 @@ pub struct Ready {
     pub build: Build,
     pub compiler: String,
     pub began: Instant,
+}
+
+impl Ready {
+    /// What the manifest keeps.
+    pub fn record(&self, args: &KernelArgs) -> KernelRun {
+        let unsafe_no_sync = args.unsafe_no_sync;
+        kernel::record(&self.loaded, &self.build, &self.triggers, &self.compiler, unsafe_no_sync)
+    }
 }
 
 pub fn run(args: &KernelArgs, file: &Path) -> Result<()> {
@@ -91,7 +99,8 @@ fn compile(
     // Cubins alone need no compiler.
     let needed = loaded.file.sources.iter().any(|source| !source.get_ref().ends_with(".cubin"));
     let nvcc = if needed { Some(Nvcc::find()?) } else { None };
-    let mut codes = vec![Code::Off];
+    // That of launch-completion edges is always needed.
+    let mut codes = vec![Code::Off, Code::at(Trigger::Implicit)];
     codes.extend(triggers.iter().map(|&trigger| Code::at(trigger)));
     if capability.is_some() && loaded.stamped() && !args.check {
         codes.extend(triggers.iter().map(|trigger| Code::Stamped(trigger.sites())));
@@ -121,6 +130,8 @@ fn compile(
         }
     } else {
         build.demand_syncs(&triggers)?;
+        // Behind launch completion nothing but the sync stands between two kernels.
+        build.demand_syncs(&[Trigger::Implicit])?;
     }
     let compiler = nvcc.map_or_else(String::new, |nvcc| nvcc.version);
     Ok(Ready { loaded, marks, triggers, build, compiler, began })
@@ -135,20 +146,19 @@ fn tell(failure: Failure) -> Error {
 }
 
 fn plan(args: &KernelArgs, ready: &Ready) -> Plan {
-    kernel::plan(
-        &ready.build,
-        &ready.triggers,
-        args.l2,
-        args.seed,
-        args.stopping(ready.build.variants.len()),
-    )
+    let stopping = args.stopping(ready.build.variants.len());
+    let plan = kernel::plan(&ready.build, &ready.triggers, args.l2, args.seed, stopping);
+    match args.mode.contains(&Mode::Pipelined) {
+        true => kernel::with_pipelined(plan),
+        false => plan,
+    }
 }
 
 /// What would be measured.
 fn dry_run(args: &KernelArgs, ready: &Ready) -> String {
     use std::fmt::Write;
     let plan = plan(args, ready);
-    let record = kernel::record(&ready.loaded, &ready.build, &ready.compiler, args.unsafe_no_sync);
+    let record = ready.record(args);
     let mut text = format!("{}\n", record.name);
     for (variant, points) in record.variants.iter().zip(plan.groups()) {
         let axes = variant.axes_text();
@@ -214,19 +224,26 @@ fn record(
     plan: Plan,
     checked: Option<&Checked>,
 ) -> Result<()> {
-    let mut run = RunDir::create(args.out.as_deref(), "kernel", Timestamp::now())?;
-    let mut manifest = sweep::manifest("kernel", device, &plan);
-    let kernel = kernel::record(&ready.loaded, &ready.build, &ready.compiler, args.unsafe_no_sync);
-    manifest.kernel = Some(kernel);
-    run.write_manifest(&manifest)?;
+    let (plan, recorder) = match &args.resume {
+        Some(path) => again::resume(args, ready, device, path, &plan)?,
+        None => {
+            let mut run = RunDir::create(args.out.as_deref(), "kernel", Timestamp::now())?;
+            let mut manifest = sweep::manifest("kernel", device, &plan);
+            manifest.kernel = Some(ready.record(args));
+            run.write_manifest(&manifest)?;
+            let untouched = sweep::untouched(&plan);
+            (plan, sweep::Recorder::new(run, untouched))
+        }
+    };
     if let Some(checked) = checked {
         let text = serde_json::to_vec_pretty(checked)
             .map_err(|error| Error::failed("write the race check as JSON", error))?;
-        write_atomically(&run.path().join("races.json"), &text)?;
+        write_atomically(&recorder.path().join("races.json"), &text)?;
     }
-    let sets = ready.build.variants.len();
-    let tell = first::teller(sets, ready.began);
-    let recorder = sweep::Recorder::new(run, sweep::untouched(&plan)).telling(tell);
+    let recorder = match ready.build.variants.len() {
+        1 => recorder,
+        sets => recorder.telling(first::teller(sets, ready.began)),
+    };
     let finished = sweep::measure(args.format, device, &plan, recorder, None)?;
     let Some((summary, run)) = finished.measured else { return Ok(()) };
     let Some(policy) = Policy::of(&run.manifest, &summary) else { return Ok(()) };

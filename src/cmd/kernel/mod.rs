@@ -1,5 +1,6 @@
 //! `pdl kernel`: sweep of the user's own kernels.
 
+mod again;
 mod chain;
 #[cfg(feature = "cuda")]
 mod check;

@@ -8,7 +8,6 @@ use crate::chain::{Arm, Chain};
 use crate::cli::{FindingsFormat, Format, KernelArgs};
 use crate::device::{Device, Facts};
 use crate::error::{Error, Result};
-use crate::kernel;
 use crate::measure::Plan;
 use crate::record::directory;
 use crate::timeline::Track;
@@ -44,7 +43,7 @@ pub fn timeline(args: &KernelArgs, ready: &Ready, plan: &Plan, device: &dyn Devi
     let chain = point.map(|point| point.chain).ok_or_else(|| {
         Error::failed("draw the timeline", "the chain has no trigger to draw it at")
     })?;
-    let record = kernel::record(&ready.loaded, &ready.build, &ready.compiler, args.unsafe_no_sync);
+    let record = ready.record(args);
     let variant = &record.variants[0];
     let axes = variant.axes_text();
     let axes = if axes.is_empty() { String::new() } else { format!("{axes}; ") };

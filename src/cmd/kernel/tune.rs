@@ -13,7 +13,6 @@ use crate::chain::{Arm, Submission, Trigger};
 use crate::cli::KernelArgs;
 use crate::error::Result;
 use crate::gpu::{Gpu, RaceSubject, UserChains};
-use crate::kernel;
 use crate::measure::{Plan, Stopping};
 use crate::record::{RunDir, Verdict};
 use crate::stats::Interval;
@@ -40,7 +39,7 @@ pub fn tune(
     let rounds_max = if args.quick { ROUNDS_MAX_QUICK } else { ROUNDS_MAX };
     plan.stopping = Stopping::race(rounds_max);
     race::without_controls(&mut plan, &[]);
-    let own = kernel::record(&ready.loaded, &ready.build, &ready.compiler, args.unsafe_no_sync);
+    let own = ready.record(args);
     let mut run = RunDir::create(args.out.as_deref(), race::TUNE, Timestamp::now())?;
     let mut manifest = sweep::manifest(race::TUNE, device, &plan);
     manifest.kernel = Some(own.clone());

@@ -58,6 +58,7 @@ fn own() -> KernelRun {
         }],
         compiler: String::new(),
         unsafe_no_sync: false,
+        sha256: String::new(),
     }
 }
 

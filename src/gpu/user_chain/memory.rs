@@ -85,6 +85,8 @@ pub struct Buffers {
     expected: RefCell<HashMap<Code, Vec<CudaSlice<u8>>>>,
     differences: CudaSlice<Difference>,
     found: Cell<bool>,
+    /// Whether the chain may be run again with nothing put back, once that was asked.
+    pub runs_again: Cell<Option<bool>>,
 }
 
 impl Buffers {
@@ -131,6 +133,7 @@ impl Buffers {
             expected: RefCell::default(),
             differences,
             found: Cell::new(false),
+            runs_again: Cell::new(None),
         })
     }
 

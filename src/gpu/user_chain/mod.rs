@@ -24,7 +24,7 @@ use self::memory::{Buffers, External, Fills};
 use self::module::{Function, Module};
 use self::prepared::UserChain;
 use super::driver::Gpu;
-use crate::chain::{Arm, Chain};
+use crate::chain::{Arm, Chain, Trigger};
 use crate::chain_file::{Loaded, Resolved};
 use crate::device::{Device, Facts, Health, Prepared};
 use crate::error::{Error, Result};
@@ -76,6 +76,8 @@ impl<'a> UserChains<'a> {
             Arm::StreamFull | Arm::StreamPdl | Arm::GraphFull | Arm::GraphPdl => {
                 Ok(Code::at(chain.trigger))
             }
+            // Behind launch completion no trigger counts.
+            Arm::GraphCompletion => Ok(Code::at(Trigger::Implicit)),
             _ => Err(Error::unsupported(
                 format!("run the {arm} arm"),
                 "your own kernels have no such version",
@@ -165,6 +167,28 @@ impl<'a> UserChains<'a> {
         self.buffers.borrow_mut().insert(key, Rc::downgrade(&buffers));
         self.latest.replace(Some(buffers.clone()));
         Ok(buffers)
+    }
+
+    /// Whether a chain that runs a second time, with nothing put back, leaves what the first run left.
+    fn runs_again(&self, chain: &Chain, buffers: &Buffers) -> Result<bool> {
+        if let Some(known) = buffers.runs_again.get() {
+            return Ok(known);
+        }
+        let what = "run the chain twice";
+        let (variant, _, repeats) = self.variant(chain)?;
+        let launches = self.launches(variant, Code::Off, repeats, buffers)?;
+        buffers.clear_differences()?;
+        for launch in launches.iter().chain(&launches) {
+            // SAFETY: modules and buffers outlive the stream's work, which is drained below.
+            unsafe { launch.queue(self.gpu.stream.cu_stream(), false) }?;
+        }
+        buffers.queue_comparison(Code::Off)?;
+        buffers.restore()?;
+        self.gpu.done.record(&self.gpu.stream).map_err(|e| super::driver::fault(what, e))?;
+        self.gpu.wait(&self.gpu.done, what)?;
+        let same = buffers.verification()?.mismatches == 0;
+        buffers.runs_again.set(Some(same));
+        Ok(same)
     }
 
     /// Runs the stream arm of `code` over full edges and keeps what it leaves.
