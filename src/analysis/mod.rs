@@ -28,6 +28,7 @@ mod proof;
 mod reason;
 mod rows;
 mod run;
+mod told;
 mod verdict;
 mod warnings;
 

@@ -172,6 +172,7 @@ fn context(manifest: &Manifest, summary: &Summary) -> Context {
         points: manifest.plan.points.clone(),
         own: own_groups(manifest),
         floors_us,
+        predicted: summary.forecast.as_ref().map(|forecast| forecast.label.clone()),
         chosen: chosen.collect(),
     }
 }

@@ -25,6 +25,19 @@ pub enum LimitBy {
 }
 
 impl LimitBy {
+    /// Its name in files.
+    pub fn name(self) -> &'static str {
+        match self {
+            LimitBy::Body => "body",
+            LimitBy::Launch => "launch",
+            LimitBy::Release => "release",
+            LimitBy::LaunchRate => "launch-rate",
+            LimitBy::Issue => "issue",
+            LimitBy::Memory => "memory",
+            LimitBy::Barrier => "barrier",
+        }
+    }
+
     /// In words, for tables and charts.
     pub fn words(self) -> &'static str {
         match self {

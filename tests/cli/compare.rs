@@ -222,6 +222,13 @@ fn simulated_with_measured_is_refused() {
     let said = compare(dir.path(), &["a", "b"]);
     assert_eq!(said.code, Some(6), "{said:?}");
     assert!(said.stderr.contains("differ: backend (sim and gpu)"), "{said:?}");
+    assert!(said.stderr.contains("--accept-mismatch \"reason\""), "the flag is named: {said:?}");
+    let reason = ["a", "b", "--accept-mismatch", "a simulated baseline is all there is"];
+    let said = compare(dir.path(), &reason);
+    assert_eq!(said.code, Some(0), "{said:?}");
+    for text in ["SIMULATED", "a simulated baseline is all there is"] {
+        assert!(said.stdout.contains(text), "{text}: {}", said.stdout);
+    }
 }
 
 #[test]

@@ -12,7 +12,10 @@ const COLUMNS: &str = "point,arm,submission,dependency,trigger,nodes,grid_blocks
     samples,period_ns,period_lo_ns,period_hi_ns,marginal_ns,baseline,saved_ns,saved_lo_ns,\
     saved_hi_ns,speedup,speedup_lo,speedup_hi,code_cost_ns,primary_slowed_ns,verdict,proof,correct,\
     launch_gap_ns,hop_latency_ns,useful_ns,parked_ns,limit_ns,backend,device,\
-    reason,contamination,contamination_lo,contamination_hi";
+    reason,contamination,contamination_lo,contamination_hi,limit_by,constants,exposed_ns,exposed_by,\
+    exposed_launch_ns,exposed_placement_ns,exposed_preamble_ns,exposed_flush_ns,exposed_release_ns,\
+    exposed_drain_ns,exposed_contention_ns,exposed_ends_ns,exposed_unexplained_ns,predicted_ns,\
+    predicted_saved_ns,error_pct,not_predicted";
 const SAMPLE_COLUMNS: &str = "point,arm,nodes,round,order,duration_ns,sm_mhz,sample_flags";
 
 /// Every file that is derived from the raw ones.

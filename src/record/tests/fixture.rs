@@ -221,7 +221,7 @@ pub(crate) fn summary_row() -> SummaryRow {
         predicted_ns: Some(12.3),
         predicted_saved_ns: Some(12.3),
         error_pct: Some(12.3),
-        not_predicted: "no, \"never\"".into(),
+        not_predicted: "no SM".into(),
         backend: Backend::Sim,
         device: "H200, \"SXM\" SIMULATED".into(),
         reason: "a|b".into(),
