@@ -73,6 +73,8 @@ fn runs_of_one_graph_are_compared_and_another_graph_has_nothing_in_common() {
     let (_c, c) = saved(4, &slower);
     let worse = compare_runs(("a", &side(&a)), ("c", &side(&c)), &options).unwrap();
     assert!(worse.count(crate::compare::Change::Regression) > 0, "{:?}", worse.rows);
+    let named = |row: &crate::compare::Row| row.place() == "edges 1, 4, 7";
+    assert!(worse.rows.iter().any(named), "{:?}", worse.rows);
 }
 
 #[test]
