@@ -73,6 +73,10 @@ mod on_gpu {
     const WARM_UP_ROUNDS: u32 = 5;
     /// The part of the queue that one batch may fill, so that no launch waits for room.
     const QUEUE_PART: u32 = 2;
+    /// Batches of one sample of host time.
+    const BATCHES: u32 = 5;
+    /// Rounds between two looks at how much is known.
+    const LOOK_ROUNDS: u32 = 50;
     /// Most chains of one batch of host time.
     const MOST_CHAINS: u32 = 20;
 
@@ -128,17 +132,17 @@ mod on_gpu {
         let device = UserChains::new(&gpu, &loaded, &build);
         let plan = plan(&build, &[Trigger::Implicit], L2::Hot, args.seed, Stopping::default());
         let chain = plan.points[0].chain;
-        let rounds = match (argv.task, args.quick) {
+        let most = match (argv.task, args.quick) {
             (Task::Test, _) => 1,
-            (_, true) => 40,
-            (_, false) => 200,
+            (_, true) => 100,
+            (_, false) => 1000,
         };
         let room = (gpu.facts().queue_depth / QUEUE_PART / chain.nodes).clamp(1, MOST_CHAINS);
         let mut ready = Vec::new();
         for &arm in &asked {
             ready.push((Cell::new(arm, room, chain.nodes), device.by_hand(&chain, arm)?));
         }
-        measure(&mut ready, rounds, args.seed)?;
+        let rounds = measure(&mut ready, most, args.seed)?;
         let cells: Vec<Cell> = ready.into_iter().map(|(cell, _)| cell).collect();
         if let Some(wrong) = cells.iter().find(|cell| cell.wrong > 0) {
             let cause = format!("{} bytes of {} are wrong", wrong.wrong, wrong.arm);
@@ -175,13 +179,21 @@ mod on_gpu {
         }
     }
 
-    /// Everything once a round, shuffled.
-    fn measure(ready: &mut [(Cell, ByHand)], rounds: u32, seed: u64) -> Result<()> {
+    /// Everything once a round, shuffled, until every difference is known to half of the margin, or for
+    /// `most` rounds. Says how many there were.
+    fn measure(ready: &mut [(Cell, ByHand)], most: u32, seed: u64) -> Result<u32> {
         let mut order: Vec<(usize, usize, bool)> = (0..ready.len())
             .flat_map(|cell| (0..3).flat_map(move |by| [(cell, by, true), (cell, by, false)]))
             .collect();
         let mut rng = ChaCha8Rng::seed_from_u64(seed);
-        for round in 0..WARM_UP_ROUNDS + rounds {
+        for round in 0..WARM_UP_ROUNDS + most {
+            let done = round.saturating_sub(WARM_UP_ROUNDS);
+            if done > 0 && done.is_multiple_of(LOOK_ROUNDS) {
+                let cells: Vec<&Cell> = ready.iter().map(|(cell, _)| cell).collect();
+                if compared(&cells).iter().all(Compared::is_precise) {
+                    return Ok(done);
+                }
+            }
             order.shuffle(&mut rng);
             for &(at, by, on_device) in &order {
                 let (cell, chain) = &mut ready[at];
@@ -192,16 +204,37 @@ mod on_gpu {
                     let excluded = sample.flags.iter().any(|flag| flag.excludes());
                     (&mut cell.device_ns[by], (!excluded).then_some(sample.duration_ns))
                 } else {
-                    let calls = f64::from(cell.chains * cell.calls());
-                    let took = chain.host(launcher, cell.chains)?;
-                    (&mut cell.host_ns[by], took.map(|time| time.as_nanos() as f64 / calls))
+                    let took = host_ns(chain, launcher, cell.chains, cell.calls())?;
+                    (&mut cell.host_ns[by], took)
                 };
                 if round >= WARM_UP_ROUNDS {
                     series.push(found);
                 }
             }
         }
-        Ok(())
+        Ok(most)
+    }
+
+    /// Host time of one call, ns: the median of some batches, since one may be interrupted.
+    fn host_ns(chain: &ByHand, launcher: Launcher, chains: u32, calls: u32) -> Result<Option<f64>> {
+        let mut all = Vec::new();
+        for _ in 0..BATCHES {
+            all.extend(chain.host(launcher, chains)?.map(|time| time.as_nanos() as f64));
+        }
+        Ok(median(&all).map(|ns| ns / f64::from(chains * calls)))
+    }
+
+    /// Every comparison, device and host of each arm.
+    fn compared<'a>(cells: &[&'a Cell]) -> Vec<Compared<'a>> {
+        let of = |cell: &&'a Cell| {
+            let cell: &'a Cell = cell;
+            let hops = f64::from(cell.nodes.saturating_sub(1).max(1));
+            [
+                Compared::new(cell, "device, a hop", &cell.device_ns, hops),
+                Compared::new(cell, "host, a call", &cell.host_ns, 1.0),
+            ]
+        };
+        cells.iter().flat_map(of).collect()
     }
 
     impl<'a> Compared<'a> {
@@ -225,6 +258,13 @@ mod on_gpu {
                 floor_ns: floor.map(|interval| interval.reach()),
                 margin_ns: Stopping::default().margin_ns(hand_ns.unwrap_or(0.0)),
             }
+        }
+
+        /// Whether difference and floor are known well enough.
+        fn is_precise(&self) -> bool {
+            let stopping = Stopping::default();
+            stopping.is_precise(&self.saved_ns, self.margin_ns)
+                && self.floor_ns.is_some_and(|floor_ns| floor_ns <= self.margin_ns)
         }
 
         fn p_value(&self) -> f64 {
@@ -259,16 +299,7 @@ mod on_gpu {
     }
 
     fn report(what: &str, cells: &[Cell], rounds: u32) -> String {
-        let compared: Vec<Compared> = cells
-            .iter()
-            .flat_map(|cell| {
-                let hops = f64::from(cell.nodes.saturating_sub(1).max(1));
-                [
-                    Compared::new(cell, "device, a hop", &cell.device_ns, hops),
-                    Compared::new(cell, "host, a call", &cell.host_ns, 1.0),
-                ]
-            })
-            .collect();
+        let compared = compared(&cells.iter().collect::<Vec<_>>());
         let adjusted = holm(&compared.iter().map(Compared::p_value).collect::<Vec<_>>());
         let mut table = Table::new();
         table.load_style(NOTHING);

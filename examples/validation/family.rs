@@ -107,6 +107,7 @@ pub fn measure(world: &dyn World, size: Size, seed: u64) -> Measured {
         health: device.health(),
         plan: plan.record(),
         kernel: None,
+        attached: None,
     };
     let summary = analysis::summarise(&manifest, &kept.points, &kept.samples);
     let seconds = device.now().as_secs_f64();

@@ -45,7 +45,10 @@ fn draft(run: &Run, entry: &Entry, floor: &Floor) -> Draft {
         reasons: Vec::new(),
         effect: None,
         margin_ns: 0.0,
-        floor_ns: floor.of(entry.record.group, entry.record.arm.submission()),
+        floor_ns: floor.of(entry.record.group, entry.record.arm.submission()).map(|floor_ns| {
+            // The floor is that of the whole chain, the effect may be that of a few of its edges.
+            floor_ns * f64::from(entry.nodes.saturating_sub(1).max(1)) / f64::from(entry.hops)
+        }),
     };
     if let Some(reason) = &entry.record.skipped {
         draft.row.verdict = Some(Verdict::Skipped);
@@ -110,7 +113,9 @@ fn blank(run: &Run, entry: &Entry) -> SummaryRow {
             .filter(|control| !control.wrong && !entry.wrong)
             .and_then(slowed),
         verdict: None,
-        proof: proof_verdict(record, control.map(|control| control.record), tolerance_ns(facts)),
+        // Of somebody else's graph only some edges are programmatic, and nothing is stamped.
+        proof: proof_verdict(record, control.map(|control| control.record), tolerance_ns(facts))
+            .filter(|_| run.manifest.attached.is_none()),
         correct,
         launch_gap_ns: finite(stamps.launch_gap_ns),
         hop_latency_ns: finite(stamps.hop_latency_ns),
@@ -208,7 +213,11 @@ fn compare(run: &Run, entry: &Entry, draft: &mut Draft) {
     let baseline_period = baseline_median.map(|median| median / f64::from(baseline.nodes.max(1)));
     let kernel = run.manifest.kernel.as_ref();
     let programmatic = entry.record.arm.dependency() == Dependency::Programmatic;
-    if programmatic && kernel.is_some_and(|kernel| kernel.unsafe_no_sync) {
+    let attached = run.manifest.attached.as_ref();
+    if programmatic
+        && (kernel.is_some_and(|kernel| kernel.unsafe_no_sync)
+            || attached.is_some_and(|attached| attached.unsafe_no_sync))
+    {
         draft.reasons.push("unsafe-no-sync".into());
     }
     draft.margin_ns = margin_ns(&run.manifest.plan, baseline_period);

@@ -1,5 +1,6 @@
 //! One file a command. Only these and `main` print.
 
+mod attached;
 mod calibrate;
 mod check;
 mod closing;
@@ -24,6 +25,7 @@ mod timeline;
 mod tune;
 pub mod unpaired;
 
+pub use attached::save_attributed;
 pub use device::{Opened, Without, open, open_for};
 pub use outputs::{rebuild, rebuild_beside, render};
 pub use sweep::{Finished, sweep};

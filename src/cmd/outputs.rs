@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use super::constants::constants;
-use super::table;
+use super::{attached, table};
 use crate::analysis::{Summary, summarise};
-use crate::chain::Submission;
+use crate::chain::{Mode, Submission};
 use crate::cli::Format;
 use crate::device::Backend;
 use crate::error::{Error, Kind, Result};
@@ -15,9 +15,9 @@ use crate::page;
 use crate::plot::{self, Chosen, Context};
 use crate::profile::Profile;
 use crate::record::{
-    CALIBRATION, CHECK, CONFORM, KernelRun, KernelVariant, Manifest, PREDICTION, PREDICTION_SCHEMA,
-    PROFILE, PointRecord, Prediction, Run, Standing, TUNE, Verdict, read_attached,
-    read_calibration, read_run, standing, write_derived, write_summary,
+    CALIBRATION, CHECK, CONFORM, Manifest, PREDICTION, PREDICTION_SCHEMA, PROFILE, PlanPoint,
+    PointRecord, Prediction, Run, Standing, TUNE, Verdict, read_attached, read_calibration,
+    read_run, standing, write_derived, write_summary,
 };
 
 /// Files to attach to a run: their names in it, and their bytes, which were found to be what they
@@ -128,6 +128,13 @@ fn write(path: &Path, derived: &Derived, standing: &Standing) -> Result<()> {
             .map_err(|error| Error::failed("write the policy as JSON", error))?;
         write_derived(path, "policy.json", &json)?;
     }
+    if let Some(report) = attached::report(path, run)? {
+        return attached::write(
+            path,
+            &report,
+            plot::edges(&report, &context(&run.manifest, summary)).as_deref(),
+        );
+    }
     let charts = plot::render_all(&summary.rows, &run.samples, &context(&run.manifest, summary));
     for (name, svg) in &charts {
         write_derived(path, &format!("charts/{name}"), svg.as_bytes())?;
@@ -189,15 +196,17 @@ fn context(manifest: &Manifest, summary: &Summary) -> Context {
 
 /// What the groups of the user's own kernels run.
 fn own_groups(manifest: &Manifest) -> BTreeMap<u32, String> {
-    let kernel = manifest.kernel.iter();
-    let variants =
-        kernel.flat_map(|kernel| (0..).zip(kernel.variants.iter()).map(move |v| (kernel, v)));
-    let text = |(kernel, (at, variant)): (&KernelRun, (u32, &KernelVariant))| {
-        let axes = variant.axes_text();
+    let Some(kernel) = &manifest.kernel else { return BTreeMap::new() };
+    let text = |point: &PlanPoint| {
+        let axes = kernel.variant(&point.chain)?.axes_text();
         let axes = if axes.is_empty() { String::new() } else { format!(", {axes}") };
-        (at, format!("{}{axes}", kernel.name))
+        let mode = match point.chain.mode {
+            Mode::Isolated => "",
+            Mode::Pipelined => ", pipelined",
+        };
+        Some((point.group, format!("{}{axes}{mode}", kernel.name)))
     };
-    variants.map(text).collect()
+    manifest.plan.points.iter().filter_map(text).collect()
 }
 
 /// The summary in the format that was asked for.

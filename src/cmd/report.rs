@@ -1,7 +1,7 @@
 //! `pdl report`: everything derived of a run, rebuilt without a GPU.
 
 use super::outputs::Attachments;
-use super::{outputs, predict, terminal};
+use super::{attached, outputs, predict, terminal};
 use crate::cli::ReportArgs;
 use crate::error::Result;
 use crate::record::{CHECK, CONFORM, read_findings};
@@ -18,7 +18,12 @@ pub fn report(args: &ReportArgs) -> Result<()> {
     for note in &run.notes {
         terminal::note(format_args!("note: {note}"));
     }
-    terminal::print(&outputs::render(&summary, &run, args.format)?)?;
+    let of_graph = match attached::report(&args.run, &run)? {
+        Some(report) => attached::render(&report, args.format)?,
+        None => None,
+    };
+    let text = of_graph.map_or_else(|| outputs::render(&summary, &run, args.format), Ok)?;
+    terminal::print(&text)?;
     outputs::demand_right_results(&summary)
 }
 

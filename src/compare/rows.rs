@@ -48,6 +48,11 @@ pub(super) fn draft(
         point_b: of_b.record.point.clone(),
         arm: of_a.record.arm,
         trigger: of_a.record.trigger,
+        flips: left
+            .manifest
+            .attached
+            .as_ref()
+            .map_or_else(Vec::new, |graph| graph.flips_of(&of_a.record.point).to_vec()),
         samples_a: row_a.as_ref().map_or(0, |row| row.samples),
         samples_b: row_b.as_ref().map_or(0, |row| row.samples),
         period_a_ns: number(&row_a, |row| row.period_ns),

@@ -16,5 +16,5 @@ pub use checked::{Checked, CheckedDelay, CheckedEdge, DelayedRun, EdgeRace};
 pub use emit::{header, patch};
 pub use external::{Written, check_outputs};
 pub use fill::bytes;
-pub use plan::{plan, record};
+pub use plan::{plan, record, with_pipelined};
 pub use policy::{Decision, Policy, PolicyRow};

@@ -19,6 +19,8 @@ struct RaceView {
     /// A sentence each.
     answer: Vec<String>,
     table: Cells,
+    /// Which kinds of edges are worth it: in words, and as a table.
+    edges: Option<(&'static str, Cells)>,
     cost: String,
 }
 
@@ -27,6 +29,7 @@ pub(super) fn view(findings: &Findings) -> View {
         chain: race.chain(),
         answer: race.answer().lines().map(str::to_owned).collect(),
         table: race.table(),
+        edges: race.edges_table(),
         cost: race.cost(),
     };
     View { races: findings.races.iter().map(race).collect(), legend: LEGEND }

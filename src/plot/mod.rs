@@ -6,6 +6,7 @@
 //! formula, so charts are the same on every machine.
 
 mod canvas;
+mod edges;
 mod exposed;
 mod figure;
 mod finding;
@@ -33,6 +34,7 @@ mod tests;
 
 use std::collections::BTreeMap;
 
+pub use self::edges::edges;
 pub use self::gantt::{Lanes, SM_LANES_BLOCKS, SM_LANES_NODES, timeline};
 
 use crate::chain::{Arm, Submission, Trigger};

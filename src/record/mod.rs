@@ -22,6 +22,7 @@ mod standing;
 mod summary;
 #[cfg(test)]
 mod tests;
+mod user_graph;
 
 use std::sync::Arc;
 
@@ -42,6 +43,7 @@ pub use self::run_dir::{RunDir, schema_version};
 pub use self::samples::Samples;
 pub use self::standing::{Standing, standing};
 pub use self::summary::{SUMMARY_COLUMNS, read_summary, write_summary};
+pub use self::user_graph::{AttachedRun, TRIALS};
 use crate::chain::{
     Arm, BodyKind, Chain, Dependency, L2, Mode, PreambleKind, Submission, Trigger, TriggerBy,
 };
@@ -58,7 +60,7 @@ pub const SCHEMA: (u32, u32) = (1, 1);
 pub struct Manifest {
     /// `"1.1"`.
     pub schema: String,
-    /// What made the run: `sweep` or `kernel`.
+    /// What made the run: `sweep`, `tune`, `kernel` or `attach`.
     pub what: String,
     /// Version of this package.
     pub version: String,
@@ -81,6 +83,9 @@ pub struct Manifest {
     /// The user's own kernels; none in a run of this program's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kernel: Option<KernelRun>,
+    /// A graph of somebody else's process; none in a run of chains.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub attached: Option<AttachedRun>,
 }
 
 /// The plan as the manifest keeps it.

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::analysis::obligation;
 use crate::cells::Cells;
 use crate::chain::{Arm, BodyKind, Shape, Trigger};
+use crate::record::Verdict;
 use crate::stats::Interval;
 use crate::units::{ABSENT, format_interval, or_absent, signed_us, us, us_number};
 
@@ -37,6 +38,10 @@ pub struct Race {
     pub recommended: Option<Lane>,
     /// All candidates, fastest first.
     pub lanes: Vec<Lane>,
+    /// Of your own kernels in a graph, at the trigger of the best graph arm: which kinds of edges are
+    /// worth being programmatic. Empty where there is one kind, or where no graph arm saves time.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub edges: Vec<EdgeLane>,
     /// Whether no candidate could credibly be faster by more than the tolerance.
     pub settled: bool,
     /// What counts as equal, ns a hop.
@@ -54,6 +59,25 @@ pub struct Race {
     pub surer_s: Option<f64>,
     /// Half the width of the widest interval among those that are left, ns a hop.
     pub half_width_ns: Option<f64>,
+}
+
+/// One kind of edges.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct EdgeLane {
+    /// Kernel before the edge.
+    pub primary: String,
+    /// Kernel after it.
+    pub secondary: String,
+    /// Edges of the kind.
+    pub edges: usize,
+    /// What it saves beside the rest of the chosen set, ns a hop.
+    pub saved_ns: Option<f64>,
+    /// 95 % interval of the same.
+    pub saved_interval_ns: Option<Interval>,
+    /// What may be said.
+    pub verdict: Verdict,
+    /// Whether it is worth it.
+    pub chosen: bool,
 }
 
 /// One candidate.
@@ -99,6 +123,10 @@ impl Lane {
 impl Race {
     /// The chain in words.
     pub fn chain(&self) -> String {
+        // Each of the user's own kernels has its shape, and the work says which.
+        if self.body == BodyKind::Kernel {
+            return self.work.clone();
+        }
         let shape = &self.shape;
         format!("{} blocks × {} threads, {}", shape.grid_blocks, shape.block_threads, self.work)
     }
@@ -134,15 +162,12 @@ impl Race {
     /// All candidates, fastest first.
     pub fn table(&self) -> Cells {
         let row = |lane: &Lane| {
-            let interval = lane.saved_interval_ns.map_or_else(String::new, |interval| {
-                format!(" [{}, {}]", us_number(interval.lo), us_number(interval.hi))
-            });
             vec![
                 lane.arm.to_string(),
                 lane.trigger.map_or_else(|| ABSENT.into(), |trigger| trigger.to_string()),
                 or_absent(lane.period_ns, us_number),
                 or_absent(lane.predicted_ns, us_number),
-                format!("{}{interval}", or_absent(lane.saved_ns, us_number)),
+                saved(lane.saved_ns, lane.saved_interval_ns),
                 or_absent(lane.behind_ns, us_number),
                 lane.rounds.to_string(),
                 lane.state.clone(),
@@ -151,6 +176,29 @@ impl Race {
         let header =
             ["arm", "trigger", "µs/node", "predicted", "saved µs/hop", "behind", "rounds", "state"];
         Cells::new(&header, self.lanes.iter().map(row).collect(), &[2, 3, 4, 5, 6])
+    }
+
+    /// Which kinds of edges are worth it, in words and as a table; `None` where nobody asked.
+    pub fn edges_table(&self) -> Option<(&'static str, Cells)> {
+        let row = |lane: &EdgeLane| {
+            vec![
+                format!("{} → {}", lane.primary, lane.secondary),
+                lane.edges.to_string(),
+                saved(lane.saved_ns, lane.saved_interval_ns),
+                format!("{:?}", lane.verdict).to_lowercase(),
+                if lane.chosen { "programmatic" } else { "full" }.to_owned(),
+            ]
+        };
+        let header = ["edge", "edges", "saved µs/hop", "verdict", "make it"];
+        let answer = match self.edges.iter().filter(|lane| lane.chosen).count() {
+            0 => "No kind of edge is worth being programmatic by itself.",
+            n if n == self.edges.len() => "Every kind of edge is worth being programmatic.",
+            _ => {
+                "Not every kind of edge is worth being programmatic (edge = \"full\" in its node):"
+            }
+        };
+        let cells = || Cells::new(&header, self.edges.iter().map(row).collect(), &[1, 2]);
+        (!self.edges.is_empty()).then(|| (answer, cells()))
     }
 
     /// What it took, against a sweep, and what it would cost to be surer.
@@ -175,4 +223,12 @@ impl Race {
         }
         text
     }
+}
+
+/// A saved time with its interval.
+fn saved(ns: Option<f64>, interval: Option<Interval>) -> String {
+    let interval = interval.map_or_else(String::new, |interval| {
+        format!(" [{}, {}]", us_number(interval.lo), us_number(interval.hi))
+    });
+    format!("{}{interval}", or_absent(ns, us_number))
 }

@@ -11,7 +11,7 @@
 mod findings;
 mod standing;
 
-pub use findings::{Findings, LEGEND, Lane, Race};
+pub use findings::{EdgeLane, Findings, LEGEND, Lane, Race};
 pub use standing::{Fate, Field, Standing, Tolerance};
 
 #[cfg(test)]

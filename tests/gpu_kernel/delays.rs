@@ -3,7 +3,7 @@
 use std::rc::Rc;
 
 use pdl_lab::attach::{Options, RaceVerdict};
-use pdl_lab::chain::{Arm, L2};
+use pdl_lab::chain::{Arm, L2, Submission};
 use pdl_lab::device::Device;
 use pdl_lab::gpu::{RaceSubject, UserChains};
 use pdl_lab::kernel::{DelayedRun, plan};
@@ -77,7 +77,13 @@ fn an_early_read_that_only_a_delay_catches() {
         // What lies in no buffer, the race check of an edge does not see.
         let subject = RaceSubject { variant: 0, trigger, without_sync: None };
         for edge in device.races(&gpu, &subject, &Options::default()).unwrap() {
-            assert_eq!(edge.race.verdict, RaceVerdict::Clean, "{flags}: {edge:?}");
+            let quiet = match edge.submission {
+                Submission::Graph => edge.race.verdict == RaceVerdict::Clean,
+                Submission::Stream => {
+                    matches!(edge.race.verdict, RaceVerdict::Clean | RaceVerdict::NotTested)
+                }
+            };
+            assert!(quiet, "{flags}: {edge:?}");
         }
         // Its module has a variable, which a consumer out of another module would not share.
         assert!(!device.may_lose_sync(0, trigger, 1));

@@ -61,12 +61,8 @@ fn assert_sound(example: &str, all: &[Said]) {
             _ => false,
         };
         assert!(good, "{example}: {said:?}");
-        if said.verdict == "not-tested" {
-            eprintln!(
-                "{example}: {} in a {} not tested: {}",
-                said.secondary, said.form, said.reason
-            );
-        }
+        let Said { secondary, form, verdict, residence, reason, .. } = said;
+        eprintln!("{example}: {secondary} in a {form}: {verdict}, {residence}, {reason}");
     }
 }
 

@@ -4,6 +4,9 @@
 
 mod delays;
 mod examples;
+mod inputs;
+mod runs;
+mod timelines;
 
 use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -122,7 +125,7 @@ fn every_arm_of_a_chain_file_computes_what_the_stream_arm_does() {
     place.build.demand_syncs(&place.triggers).unwrap();
     let device = UserChains::new(&gpu, &place.loaded, &place.build);
     let plan = plan(&place.build, &place.triggers, L2::Hot, 1, Stopping::quick());
-    let mut programmatic = 0;
+    let (mut programmatic, mut completion) = (0, 0);
     for point in &plan.points {
         for &arm in point.arms.iter().filter(|&&arm| arm != Arm::Sentinel) {
             let mut prepared = device.prepare(&point.chain, arm).unwrap();
@@ -136,13 +139,18 @@ fn every_arm_of_a_chain_file_computes_what_the_stream_arm_does() {
             assert!((150e3..400e3).contains(&sample.duration_ns), "{arm} {}", sample.duration_ns);
             let edges = &prepared.proof().edges;
             assert_eq!(edges.iter().map(|edge| edge.count).sum::<u32>(), 7);
+            if arm == Arm::GraphCompletion {
+                let ports: Vec<&str> = edges.iter().map(|edge| edge.from_port.as_str()).collect();
+                assert_eq!(ports, ["launch-completion"]);
+                completion += 1;
+            }
             if matches!(arm, Arm::GraphPdl | Arm::StreamPdl) {
                 assert!(prepared.proof().armed(), "{arm} {edges:?}");
                 programmatic += 1;
             }
         }
     }
-    assert_eq!(programmatic, 2 * 4);
+    assert_eq!((programmatic, completion), (2 * 4, 1));
 }
 
 #[test]

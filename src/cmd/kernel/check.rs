@@ -23,7 +23,9 @@ pub fn check(
     device: &UserChains,
 ) -> Result<Checked> {
     let mut checked = Checked::default();
-    for (variant, points) in plan.groups().iter().enumerate() {
+    // Pipelined groups come behind the isolated ones and are of the same edges.
+    let variants = ready.build.variants.len();
+    for (variant, points) in plan.groups().iter().enumerate().take(variants) {
         let chains: Vec<Chain> = points
             .iter()
             .filter_map(|point| point.trigger.map(|trigger| point.chain.with_trigger(trigger)))

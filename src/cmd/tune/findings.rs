@@ -3,7 +3,7 @@
 use crate::chain::{Arm, Target, Trigger};
 use crate::device::Device;
 use crate::measure::{Candidate, Plan, Raced, Stopping};
-use crate::record::PlanPoint;
+use crate::record::{KernelRun, PlanPoint};
 use crate::stats::{CONFIDENCE, estimate_median, median};
 use crate::tune::{Fate, Findings, Lane, Race, Standing};
 use crate::units::us;
@@ -11,12 +11,23 @@ use crate::units::us;
 /// Half the width takes four times the rounds.
 const ROUNDS_FOR_HALF: f64 = 4.0;
 
-/// From the races of `plan`'s groups.
-pub fn findings(device: &dyn Device, plan: &Plan, raced: &[Raced]) -> Findings {
-    let groups = plan.groups();
-    let races = groups.iter().zip(raced).map(|(points, raced)| race(points, raced));
-    let facts = device.facts();
-    Findings { device: facts.label(), driver: facts.driver.clone(), races: races.collect() }
+impl Findings {
+    /// From the races of `plan`'s groups; `own`: the user's own kernels, where it is they that race.
+    pub fn new(
+        device: &dyn Device,
+        plan: &Plan,
+        raced: &[Raced],
+        own: Option<&KernelRun>,
+    ) -> Findings {
+        let groups = plan.groups();
+        let races = groups.iter().zip(raced).map(|(points, raced)| {
+            let work = own.and_then(|own| own.work(&points[0].chain));
+            let race = race(points, raced);
+            Race { work: work.unwrap_or_else(|| race.work.clone()), ..race }
+        });
+        let facts = device.facts();
+        Findings { device: facts.label(), driver: facts.driver.clone(), races: races.collect() }
+    }
 }
 
 fn race(points: &[PlanPoint], raced: &Raced) -> Race {
@@ -66,6 +77,7 @@ fn race(points: &[PlanPoint], raced: &Raced) -> Race {
         surer_s: surer_s(raced, alive),
         half_width_ns: widest.reduce(f64::max),
         lanes: sorted,
+        edges: Vec::new(),
     }
 }
 

@@ -2,7 +2,8 @@
 
 use std::fmt::Write;
 
-use super::super::findings::table;
+use super::super::findings;
+use crate::cells::Cells;
 use crate::tune::{Findings, LEGEND};
 
 /// One table a race, the answer above it.
@@ -16,10 +17,16 @@ pub fn render(findings: &Findings, markdown: bool) -> String {
         };
         let _ = writeln!(text, "{head}{}{driver}: {}\n", findings.device, race.chain());
         let _ = writeln!(text, "{}\n", race.answer());
-        let cells = race.table();
-        let header: Vec<&str> = cells.header.iter().map(String::as_str).collect();
-        text += &table(&header, cells.rows, &cells.numbers, markdown);
+        text += &table(race.table(), markdown);
+        if let Some((answer, edges)) = race.edges_table() {
+            let _ = write!(text, "{answer}\n\n{}", table(edges, markdown));
+        }
         let _ = writeln!(text, "{}\n", race.cost());
     }
     text + LEGEND
+}
+
+fn table(cells: Cells, markdown: bool) -> String {
+    let header: Vec<&str> = cells.header.iter().map(String::as_str).collect();
+    findings::table(&header, cells.rows, &cells.numbers, markdown)
 }

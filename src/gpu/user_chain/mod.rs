@@ -3,6 +3,7 @@
 
 mod by_hand;
 mod delayed;
+mod guard;
 mod launch;
 mod memory;
 mod module;
@@ -23,7 +24,7 @@ use self::memory::{Buffers, External, Fills};
 use self::module::{Function, Module};
 use self::prepared::UserChain;
 use super::driver::Gpu;
-use crate::chain::{Arm, Chain};
+use crate::chain::{Arm, Chain, Trigger};
 use crate::chain_file::{Loaded, Resolved};
 use crate::device::{Device, Facts, Health, Prepared};
 use crate::error::{Error, Result};
@@ -36,6 +37,8 @@ pub struct UserChains<'a> {
     loaded: &'a Loaded,
     build: &'a Build,
     modules: RefCell<HashMap<usize, Rc<Module>>>,
+    /// Of each stamped cubin, modules for the launches of one chain: to load one takes a millisecond.
+    stamped: RefCell<HashMap<usize, Vec<Rc<Module>>>>,
     buffers: RefCell<HashMap<(usize, u32), Weak<Buffers>>>,
     /// Those that were asked for last stay: to fill them and to learn what is right takes a while.
     latest: RefCell<Option<Rc<Buffers>>>,
@@ -50,6 +53,7 @@ impl<'a> UserChains<'a> {
             loaded,
             build,
             modules: RefCell::default(),
+            stamped: RefCell::default(),
             buffers: RefCell::default(),
             latest: RefCell::default(),
             fills: Fills::default(),
@@ -72,6 +76,8 @@ impl<'a> UserChains<'a> {
             Arm::StreamFull | Arm::StreamPdl | Arm::GraphFull | Arm::GraphPdl => {
                 Ok(Code::at(chain.trigger))
             }
+            // Behind launch completion no trigger counts.
+            Arm::GraphCompletion => Ok(Code::at(Trigger::Implicit)),
             _ => Err(Error::unsupported(
                 format!("run the {arm} arm"),
                 "your own kernels have no such version",
@@ -86,6 +92,16 @@ impl<'a> UserChains<'a> {
         let module = Rc::new(Module::load(&self.build.cubins[cubin].bytes, &self.loaded.name())?);
         self.modules.borrow_mut().insert(cubin, module.clone());
         Ok(module)
+    }
+
+    /// One of the modules of a stamped cubin, which no other launch of the chain has.
+    fn stamped_module(&self, cubin: usize, place: usize) -> Result<Rc<Module>> {
+        let mut all = self.stamped.borrow_mut();
+        let own = all.entry(cubin).or_default();
+        while own.len() <= place {
+            own.push(Rc::new(Module::load(&self.build.cubins[cubin].bytes, &self.loaded.name())?));
+        }
+        Ok(own[place].clone())
     }
 
     /// Every launch of a chain, with addresses in `buffers`.
@@ -153,6 +169,28 @@ impl<'a> UserChains<'a> {
         Ok(buffers)
     }
 
+    /// Whether a chain that runs a second time, with nothing put back, leaves what the first run left.
+    fn runs_again(&self, chain: &Chain, buffers: &Buffers) -> Result<bool> {
+        if let Some(known) = buffers.runs_again.get() {
+            return Ok(known);
+        }
+        let what = "run the chain twice";
+        let (variant, _, repeats) = self.variant(chain)?;
+        let launches = self.launches(variant, Code::Off, repeats, buffers)?;
+        buffers.clear_differences()?;
+        for launch in launches.iter().chain(&launches) {
+            // SAFETY: modules and buffers outlive the stream's work, which is drained below.
+            unsafe { launch.queue(self.gpu.stream.cu_stream(), false) }?;
+        }
+        buffers.queue_comparison(Code::Off)?;
+        buffers.restore()?;
+        self.gpu.done.record(&self.gpu.stream).map_err(|e| super::driver::fault(what, e))?;
+        self.gpu.wait(&self.gpu.done, what)?;
+        let same = buffers.verification()?.mismatches == 0;
+        buffers.runs_again.set(Some(same));
+        Ok(same)
+    }
+
     /// Runs the stream arm of `code` over full edges and keeps what it leaves.
     fn learn(&self, variant: usize, code: Code, repeats: u32, buffers: &Buffers) -> Result<()> {
         let launches = self.launches(variant, code, repeats, buffers)?;
@@ -164,7 +202,7 @@ impl<'a> UserChains<'a> {
             }
             let what = "run the stream arm";
             self.gpu.done.record(&self.gpu.stream).map_err(|e| super::driver::fault(what, e))?;
-            self.gpu.wait(&self.gpu.done, what)
+            self.gpu.wait(&self.gpu.done, what).map_err(blame)
         };
         let verify = &self.loaded.file.verify;
         let check = |written: &[Written]| check_outputs(self.loaded, &resolved.axes, written);
@@ -174,6 +212,18 @@ impl<'a> UserChains<'a> {
         let external: Option<External> =
             if asked && repeats == resolved.repeat { Some(&check) } else { None };
         buffers.learn(self.loaded, code, &run, external)
+    }
+}
+
+/// What to do about a kernel that reads or writes where nothing is.
+fn blame(error: Error) -> Error {
+    let bad = ["ILLEGAL_ADDRESS", "MISALIGNED_ADDRESS"];
+    match bad.iter().any(|name| error.cause().contains(name)) {
+        true => error.remedy(
+            "a buffer may be too small for what a kernel does with it, or an argument another one: \
+             compute-sanitizer shows the line",
+        ),
+        false => error,
     }
 }
 

@@ -6,7 +6,7 @@ use std::rc::Rc;
 use super::UserChains;
 use super::launch::Launch;
 use super::memory::Buffers;
-use crate::attach::{Listing, Options};
+use crate::attach::{Attributed, Listing, Options, Report};
 use crate::chain::{Submission, Trigger};
 use crate::chain_file::Edge;
 use crate::error::Result;
@@ -84,26 +84,7 @@ impl UserChains<'_> {
         options: &Options,
     ) -> Result<Vec<EdgeRace>> {
         let resolved = &self.build.variants[subject.variant];
-        let buffers = self.buffers(subject.variant, REPEATS)?;
-        let launches = self.launches_of(subject, &buffers)?;
-        let graph = Graph::captured(&gpu.stream, || {
-            // SAFETY: modules and buffers outlive the graph's runs: both are kept below.
-            launches.iter().try_for_each(|l| unsafe { l.queue(gpu.stream.cu_stream(), false) })
-        })?;
-        let restored = buffers.clone();
-        let reset: Reset = Box::new(move |_: *mut c_void| restored.restore());
-        let (outputs, written) = buffers.regions();
-        let memory = Memory { outputs, buffers: written, reset: Some(reset) };
-        let nodes = self.build.nodes(subject.variant, Code::at(subject.trigger));
-        let images = nodes.unwrap_or_default().iter().map(|node| Image {
-            function: None,
-            source: self.loaded.name(),
-            bytes: self.build.cubins[node.cubin].bytes.clone(),
-        });
-        let known = GraphCode { images: images.collect(), search_process: false };
-        // SAFETY: the graph is live; its modules are this struct's, its memory the buffers'.
-        let mut attached =
-            unsafe { UserGraph::attach(gpu.clone(), graph.raw().cast(), memory, &known) }?;
+        let mut attached = self.attached(gpu, subject, REPEATS)?;
         let count = resolved.nodes.len();
         let mut found = Vec::new();
         for (at, edge) in in_order(attached.listing()).into_iter().take(count).enumerate() {
@@ -124,14 +105,63 @@ impl UserChains<'_> {
         Ok(found)
     }
 
+    /// Which kinds of edges of the whole chain are worth being programmatic at a trigger, those that
+    /// the chain file leaves full aside.
+    ///
+    /// # Errors
+    /// The device's, or results that cannot be compared.
+    pub fn edges(
+        &self,
+        gpu: &Rc<Gpu>,
+        subject: &RaceSubject,
+        options: &Options,
+    ) -> Result<(Report, Attributed)> {
+        let resolved = &self.build.variants[subject.variant];
+        let mut attached = self.attached(gpu, subject, resolved.repeat)?;
+        let count = resolved.nodes.len();
+        let edges = in_order(attached.listing()).into_iter().enumerate();
+        let full = edges.filter(|(at, _)| resolved.nodes[(at + 1) % count].edge == Edge::Full);
+        let full: Vec<u32> = full.map(|(_, edge)| edge).collect();
+        attached.keep_full(&full, "the chain file leaves it full");
+        attached.attribute_recorded(options, &mut |_| true)
+    }
+
+    /// The chain as a graph over full edges, attached.
+    fn attached(&self, gpu: &Rc<Gpu>, subject: &RaceSubject, repeats: u32) -> Result<UserGraph> {
+        let buffers = self.buffers(subject.variant, repeats)?;
+        let launches = self.launches_of(subject, repeats, &buffers)?;
+        let graph = Graph::captured(&gpu.stream, || {
+            // SAFETY: modules and buffers outlive the graph's runs: both are kept below.
+            launches.iter().try_for_each(|l| unsafe { l.queue(gpu.stream.cu_stream(), false) })
+        })?;
+        let restored = buffers.clone();
+        let reset: Reset = Box::new(move |_: *mut c_void| restored.restore());
+        let (outputs, written) = buffers.regions();
+        let memory = Memory { outputs, buffers: written, reset: Some(reset) };
+        let nodes = self.build.nodes(subject.variant, Code::at(subject.trigger));
+        let images = nodes.unwrap_or_default().iter().map(|node| Image {
+            function: None,
+            source: self.loaded.name(),
+            bytes: self.build.cubins[node.cubin].bytes.clone(),
+        });
+        let known = GraphCode { images: images.collect(), search_process: false };
+        // SAFETY: the graph is live; its modules are this struct's, its memory the buffers'.
+        unsafe { UserGraph::attach(gpu.clone(), graph.raw().cast(), memory, &known) }
+    }
+
     /// The launches of the chain that is checked: one node of every repeat may be without its sync.
-    fn launches_of(&self, subject: &RaceSubject, buffers: &Buffers) -> Result<Vec<Launch>> {
+    fn launches_of(
+        &self,
+        subject: &RaceSubject,
+        repeats: u32,
+        buffers: &Buffers,
+    ) -> Result<Vec<Launch>> {
         let mut launches =
-            self.launches(subject.variant, Code::at(subject.trigger), REPEATS, buffers)?;
+            self.launches(subject.variant, Code::at(subject.trigger), repeats, buffers)?;
         if let Some(node) = subject.without_sync {
             let count = self.build.variants[subject.variant].nodes.len();
             let code = Code::without_sync(subject.trigger);
-            let bare = self.launches(subject.variant, code, REPEATS, buffers)?;
+            let bare = self.launches(subject.variant, code, repeats, buffers)?;
             for (place, launch) in bare.into_iter().enumerate() {
                 if place % count == node {
                     launches[place] = launch;

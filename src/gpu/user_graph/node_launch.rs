@@ -58,7 +58,7 @@ impl NodeLaunch {
         &self,
         stream: sys::CUstream,
         programmatic: bool,
-        begun: sys::CUevent,
+        begun: Option<sys::CUevent>,
     ) -> Result<()> {
         let params = &self.params;
         let mut attributes = self.kept.clone();
@@ -68,11 +68,13 @@ impl NodeLaunch {
                 Value { programmaticStreamSerializationAllowed: 1 },
             ));
         }
-        let event = sys::CUlaunchAttributeValue_union__bindgen_ty_3 { event: begun, flags: 0 };
-        attributes.push(attribute(
-            Id::CU_LAUNCH_ATTRIBUTE_LAUNCH_COMPLETION_EVENT,
-            Value { launchCompletionEvent: event },
-        ));
+        if let Some(event) = begun {
+            let event = sys::CUlaunchAttributeValue_union__bindgen_ty_3 { event, flags: 0 };
+            attributes.push(attribute(
+                Id::CU_LAUNCH_ATTRIBUTE_LAUNCH_COMPLETION_EVENT,
+                Value { launchCompletionEvent: event },
+            ));
+        }
         let config = sys::CUlaunchConfig {
             gridDimX: params.gridDimX,
             gridDimY: params.gridDimY,

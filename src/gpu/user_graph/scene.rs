@@ -3,7 +3,9 @@
 //!
 //! In a graph the first witness stands behind a launch-completion edge. A stream has no such edge:
 //! there the secondary records a launch-completion event, and the witness waits for it in a stream
-//! of its own. All is queued behind the gate, so that the stand-in's sleep is not spent on launching.
+//! of its own. A stream that waits for an event long before it fires may be woken long after it, so
+//! that what [looks](Watch::Begin) for the begin is queued while the stand-in sleeps already; what
+//! [times](Watch::End) the end is queued behind the gate, with nothing beside it.
 
 use std::cell::Cell;
 use std::sync::Arc;
@@ -34,6 +36,17 @@ pub(super) struct Repetition {
     /// When the node after the secondary's end began.
     pub ended_ns: u64,
     pub wrong: Comparison,
+}
+
+/// What a repetition in a stream watches; in a graph both are seen at once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Watch {
+    /// When all blocks of the secondary had begun, queued without the gate.
+    Begin,
+    /// The same behind the gate.
+    BeginGated,
+    /// When the secondary ended.
+    End,
 }
 
 /// The stand-in, the secondary and two witnesses.
@@ -99,13 +112,14 @@ impl Scene {
         records: &Records,
         pieces: &Pieces,
         stale: u32,
+        watch: Watch,
     ) -> Result<Repetition> {
         if let Form::Stream(streamed) = &self.form
             && !streamed.loaded.replace(true)
         {
-            self.once(subject, records, pieces, stale, false)?;
+            self.once(subject, records, pieces, stale, Watch::Begin)?;
         }
-        self.once(subject, records, pieces, stale, true)
+        self.once(subject, records, pieces, stale, watch)
     }
 
     fn once(
@@ -114,7 +128,7 @@ impl Scene {
         records: &Records,
         pieces: &Pieces,
         stale: u32,
-        gated: bool,
+        watch: Watch,
     ) -> Result<Repetition> {
         let gpu = subject.bench.gpu().clone();
         let base = address(&self.memory, &gpu.stream);
@@ -135,7 +149,7 @@ impl Scene {
         }
         match &self.form {
             Form::Graph(executable) => executable.launch(&gpu.stream)?,
-            Form::Stream(streamed) => streamed.queue(&gpu, base, gated && gpu.gated())?,
+            Form::Stream(streamed) => streamed.queue(&gpu, base, watch)?,
         }
         subject.bench.drain(RUN)?;
         let mut times = [0_u64; 2];
@@ -203,24 +217,28 @@ impl Streamed {
         Ok(Streamed { args, secondary, programmatic, begun, seen, beside, loaded, _graph: graph })
     }
 
-    fn queue(&self, gpu: &Gpu, base: u64, gated: bool) -> Result<()> {
+    fn queue(&self, gpu: &Gpu, base: u64, watch: Watch) -> Result<()> {
         let fail = |error| launch_fault(RUN, error);
         let stream = &gpu.stream;
-        let closed = match gated {
+        let closed = match watch != Watch::Begin && gpu.gated() {
             true => Some(gpu.gate.close(raw(stream)).map_err(fail)?),
             false => None,
         };
+        let begun = (watch != Watch::End).then(|| self.begun.cu_event());
         // SAFETY: the pieces, the state and the two words outlive the work, which is drained.
         unsafe {
             replay::launch_stand_in(raw(stream), &self.args).map_err(fail)?;
-            self.secondary.queue(stream.cu_stream(), self.programmatic, self.begun.cu_event())?;
-            replay::launch_witness(raw(stream), base + 8).map_err(fail)?;
+            self.secondary.queue(stream.cu_stream(), self.programmatic, begun)?;
         }
-        self.beside.wait(&self.begun).map_err(|error| fault(RUN, error))?;
-        // SAFETY: as above: the stream that is drained waits for this one.
-        unsafe { replay::launch_witness(raw(&self.beside), base) }.map_err(fail)?;
-        self.seen.record(&self.beside).map_err(|error| fault(RUN, error))?;
-        stream.wait(&self.seen).map_err(|error| fault(RUN, error))?;
+        if begun.is_some() {
+            self.beside.wait(&self.begun).map_err(|error| fault(RUN, error))?;
+            // SAFETY: as above: the stream that is drained waits for this one.
+            unsafe { replay::launch_witness(raw(&self.beside), base) }.map_err(fail)?;
+            self.seen.record(&self.beside).map_err(|error| fault(RUN, error))?;
+            stream.wait(&self.seen).map_err(|error| fault(RUN, error))?;
+        }
+        // SAFETY: as above.
+        unsafe { replay::launch_witness(raw(stream), base + 8) }.map_err(fail)?;
         drop(closed);
         Ok(())
     }

@@ -12,7 +12,9 @@ use super::graph::{Executable, Graph, edges_of, nodes_of};
 use super::memory::Memory;
 use super::read;
 use super::records::Records;
-use crate::attach::{Flips, Listing, Options, Order, Origin, Progress, Race, RawEdge, Report};
+use crate::attach::{
+    Attributed, Flips, Listing, Options, Order, Origin, Progress, Race, RawEdge, Report, Standing,
+};
 use crate::chain::{Dependency, Submission};
 use crate::device::Device;
 use crate::error::{Error, Kind, Result};
@@ -105,6 +107,13 @@ impl UserGraph {
         &self.listing
     }
 
+    /// Refuses edges that their owner wants to stay full.
+    pub fn keep_full(&mut self, edges: &[u32], reason: &str) {
+        for edge in self.listing.edges.iter_mut().filter(|edge| edges.contains(&edge.index)) {
+            edge.standing = Standing::Refused { reason: reason.to_owned() };
+        }
+    }
+
     /// The memory, the timing and the comparison.
     pub fn bench(&mut self) -> &mut Bench {
         &mut self.bench
@@ -188,8 +197,24 @@ impl UserGraph {
     /// # Errors
     /// The device's, results that cannot be compared, or an interruption.
     pub fn attribute(&mut self, options: &Options, watch: Watch<'_>) -> Result<Report> {
+        self.attribute_recorded(options, watch).map(|(report, _)| report)
+    }
+
+    /// The same, with all that the report was made from: a run directory can be
+    /// written of it.
+    ///
+    /// # Errors
+    /// As [`attribute`](Self::attribute).
+    pub fn attribute_recorded(
+        &mut self,
+        options: &Options,
+        watch: Watch<'_>,
+    ) -> Result<(Report, Attributed)> {
         self.reference()?;
-        super::trial::attribute(self, options, watch)
+        let (report, recorded) = super::trial::attribute(self, options, watch)?;
+        let gpu = self.bench.gpu();
+        let (facts, health) = (gpu.facts().clone(), gpu.health());
+        Ok((report, Attributed { facts, health, recorded }))
     }
 
     /// What reports say of where they come from.

@@ -97,6 +97,7 @@ pub(crate) fn manifest() -> Manifest {
             effective_rounds: 12.0,
         },
         kernel: None,
+        attached: None,
     }
 }
 
