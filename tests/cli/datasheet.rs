@@ -11,7 +11,8 @@ const SAID: &str = "NVIDIA H100 80GB HBM3 (from a data sheet)";
 
 fn devices(name: &str) -> PathBuf {
     let root = std::env::var_os("CARGO_MANIFEST_DIR").map_or_else(|| ".".into(), PathBuf::from);
-    root.join("devices").join(name)
+    // The program runs elsewhere.
+    root.join("devices").join(name).canonicalize().unwrap()
 }
 
 /// The arguments of a small measurement on the device of the data sheet.

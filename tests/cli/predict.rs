@@ -9,7 +9,9 @@ use tempfile::TempDir;
 use crate::program::{copied, pdl, run, small_copy, succeed};
 
 fn root() -> PathBuf {
-    std::env::var_os("CARGO_MANIFEST_DIR").map_or_else(|| PathBuf::from("."), PathBuf::from)
+    let root = std::env::var_os("CARGO_MANIFEST_DIR").map_or_else(|| ".".into(), PathBuf::from);
+    // The program runs elsewhere.
+    root.canonicalize().unwrap()
 }
 
 /// The raw files of a recorded H200 run, as `run` in a directory of their own.
