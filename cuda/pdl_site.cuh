@@ -88,7 +88,7 @@ __device__ __forceinline__ unsigned long long now_ns() {
 
 #if defined(PDL_STAMPS)
 // A name as a number: FNV-1a.
-constexpr unsigned hash(const char* name, unsigned so_far = 2166136261u) {
+__host__ __device__ constexpr unsigned hash(const char* name, unsigned so_far = 2166136261u) {
   return *name == 0 ? so_far
                     : hash(name + 1, (so_far ^ static_cast<unsigned char>(*name)) * 16777619u);
 }

@@ -62,6 +62,10 @@ fn place(source: &str, chain: &str) -> Place {
 }
 
 fn build(place: &Place) -> Option<Result<(Build, Vec<Trigger>)>> {
+    build_with(place, &[])
+}
+
+fn build_with(place: &Place, extra: &[Code]) -> Option<Result<(Build, Vec<Trigger>)>> {
     let nvcc = match Nvcc::find() {
         Ok(nvcc) => nvcc,
         Err(error) => {
@@ -74,6 +78,7 @@ fn build(place: &Place) -> Option<Result<(Build, Vec<Trigger>)>> {
     let triggers = place.loaded.triggers(sites(&place.loaded.marks())).unwrap();
     let mut codes = vec![Code::Off];
     codes.extend(triggers.iter().map(|&trigger| Code::at(trigger)));
+    codes.extend(extra);
     let target = Target { arch: "sm_90".into(), capability: (9, 0) };
     let built = Build::new(&place.loaded, &codes, &target, Some(&nvcc), &place.cache);
     Some(built.map(|build| (build, triggers)).map_err(|failure| failure.error))
@@ -116,6 +121,28 @@ fn every_site_has_its_code_and_every_kernel_is_found() {
     let print = build.fingerprint(&triggers);
     assert_eq!((print.len(), &print), (64, &build.fingerprint(&triggers)));
     assert_ne!(print, build.fingerprint(&triggers[..1]));
+}
+
+#[test]
+fn stamped_delayed_and_bare_code_compiles_beside_the_timed() {
+    let source = SOURCE
+        .replace(
+            "__global__ void first(float* x) {",
+            "__global__ void first(float* x) {\n  PDL_STAMP(begin);",
+        )
+        .replace("+= 1.0f;", "+= 1.0f;\n  PDL_STAMP(added);\n  PDL_STAMP(end);");
+    let place = place(&source, CHAIN);
+    assert_eq!((place.loaded.stamped(), place.loaded.stamp_names()), (true, vec!["added".into()]));
+    let site: Trigger = "site-1".parse().unwrap();
+    let (stamped, delayed) = (Code::Stamped(site.sites()), Code::delayed(site).unwrap());
+    let bare = Code::without_sync(site);
+    let Some(built) = build_with(&place, &[stamped, delayed, bare]) else { return };
+    let (build, _) = built.unwrap();
+    let first = |code: Code| build.nodes(0, code).unwrap()[0];
+    assert!(build.cubins[first(stamped).cubin].variables);
+    assert_eq!(build.kernel(first(delayed)).triggers.len(), 1);
+    assert!(build.kernel(first(bare)).syncs.is_empty());
+    assert_eq!(Code::delayed(Trigger::Implicit), None);
 }
 
 #[test]
