@@ -41,7 +41,9 @@ pub struct KernelArgs {
     /// credibly slower leaves
     #[arg(
         long,
-        conflicts_with_all = ["check", "dry_run", "library", "timeline", "emit_header", "emit_patch"],
+        conflicts_with_all = [
+            "check", "dry_run", "library", "timeline", "emit_header", "emit_patch", "resume",
+        ],
         env = "PDL_TUNE",
         value_parser = parse_switch
     )]

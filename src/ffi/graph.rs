@@ -1,15 +1,14 @@
 //! Attached graphs.
 
 use std::ffi::{c_char, c_void};
-#[cfg(feature = "cuda")]
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::boundary::{guarded, hand_out, text};
+#[cfg(not(feature = "cuda"))]
+use super::handle::no_gpu;
+use super::handle::{AttachedGraph, json};
 use super::text::options;
 use crate::attach::{self, Flips};
 use crate::chain::Dependency;
-#[cfg(not(feature = "cuda"))]
-use crate::error::Kind;
 use crate::error::{Error, Result};
 
 /// `pdl_lab_region`.
@@ -73,34 +72,12 @@ pub struct AttachArgs {
     pub reserved: u32,
 }
 
-/// `pdl_lab_graph`.
-pub struct AttachedGraph {
-    #[cfg(feature = "cuda")]
-    graph: Mutex<crate::gpu::user_graph::Embedded>,
-    /// What the last run was made from.
-    #[cfg(feature = "cuda")]
-    last: Mutex<Option<attach::Attributed>>,
-}
-
-#[cfg(feature = "cuda")]
-impl AttachedGraph {
-    /// A panic while it was held left the handle usable: every call starts from fresh memory.
-    fn lock(&self) -> MutexGuard<'_, crate::gpu::user_graph::Embedded> {
-        self.graph.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
 /// # Safety
 /// `graph` is null or a live handle.
 unsafe fn attached<'a>(graph: *const AttachedGraph) -> Result<&'a AttachedGraph> {
     // SAFETY: the caller's promise.
     unsafe { graph.as_ref() }
         .ok_or_else(|| Error::usage("use the graph", "the handle is null or was detached"))
-}
-
-#[cfg(not(feature = "cuda"))]
-fn no_gpu() -> Error {
-    Error::new(Kind::NoGpu, "attach the graph", "this library was built without the GPU")
 }
 
 /// # Safety
@@ -114,12 +91,10 @@ unsafe fn slice<'a, T>(first: *const T, count: u64, what: &str) -> Result<&'a [T
     }
 }
 
-fn json<T: serde::Serialize>(value: &T) -> Result<String> {
-    serde_json::to_string(value).map_err(|error| Error::failed("write the result", error))
-}
-
 #[cfg(feature = "cuda")]
 mod device {
+    use std::sync::Mutex;
+
     use super::*;
     use crate::gpu::user_graph::{Code, Embedded, Image, Memory, Region, Reset};
 
@@ -395,86 +370,4 @@ pub unsafe extern "C" fn pdl_lab_apply(
         // SAFETY: as above.
         unsafe { handle.apply(graph, &Flips::of(edges.iter().copied()), dependency) }
     })
-}
-
-#[cfg(feature = "cuda")]
-impl AttachedGraph {
-    fn listing(&self) -> attach::Listing {
-        self.lock().listing().clone()
-    }
-
-    fn verify(&self, flips: &Flips) -> Result<String> {
-        let dependency = Dependency::Programmatic;
-        let found = self.lock().with(|graph| graph.verify(flips, dependency))?;
-        let (region, offset) = found.first.unwrap_or_default();
-        json(&serde_json::json!({
-            "bytes": found.bytes,
-            "wrong_bytes": found.wrong_bytes,
-            "region": region,
-            "offset": offset,
-        }))
-    }
-
-    /// # Safety
-    /// `graph` is live.
-    unsafe fn apply(&self, graph: *mut c_void, flips: &Flips, to: Dependency) -> Result<()> {
-        // SAFETY: the caller's promise.
-        self.lock().with(|attached| unsafe { attached.apply(graph, flips, to) })
-    }
-
-    fn race(&self, edge: u32, options: &attach::Options) -> Result<attach::Race> {
-        self.lock().with(|graph| graph.race(edge, options))
-    }
-
-    fn run(
-        &self,
-        options: &attach::Options,
-        watch: &mut dyn FnMut(&attach::Progress) -> bool,
-    ) -> Result<attach::Report> {
-        let (report, attributed) =
-            self.lock().with(|graph| graph.attribute_recorded(options, watch))?;
-        *self.last.lock().unwrap_or_else(PoisonError::into_inner) = Some(attributed);
-        Ok(report)
-    }
-
-    fn trials(&self) -> Result<String> {
-        match &*self.last.lock().unwrap_or_else(PoisonError::into_inner) {
-            Some(last) => json(last),
-            None => Err(Error::usage("give the trials out", "nothing was run yet")),
-        }
-    }
-}
-
-/// Without the GPU there are no handles.
-#[cfg(not(feature = "cuda"))]
-impl AttachedGraph {
-    fn listing(&self) -> attach::Listing {
-        attach::Listing::default()
-    }
-
-    fn verify(&self, _: &Flips) -> Result<String> {
-        Err(no_gpu())
-    }
-
-    /// # Safety
-    /// None is needed.
-    unsafe fn apply(&self, _: *mut c_void, _: &Flips, _: Dependency) -> Result<()> {
-        Err(no_gpu())
-    }
-
-    fn race(&self, _: u32, _: &attach::Options) -> Result<attach::Race> {
-        Err(no_gpu())
-    }
-
-    fn trials(&self) -> Result<String> {
-        Err(no_gpu())
-    }
-
-    fn run(
-        &self,
-        _: &attach::Options,
-        _: &mut dyn FnMut(&attach::Progress) -> bool,
-    ) -> Result<attach::Report> {
-        Err(no_gpu())
-    }
 }

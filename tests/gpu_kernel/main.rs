@@ -7,6 +7,7 @@ mod examples;
 mod inputs;
 mod runs;
 mod timelines;
+mod tuning;
 
 use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
