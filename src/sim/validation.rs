@@ -1,9 +1,7 @@
 //! Both models held against a recorded run of a GPU: the error at every point.
 
-use super::{SimDevice, predict};
-use crate::chain::{Arm, BodyKind, Chain, PreambleKind, Target, Trigger};
-use crate::error::Result;
-use crate::measure::calibrate;
+use super::predict;
+use crate::chain::{Arm, Chain, Trigger};
 use crate::profile::{Model, Profile};
 use crate::record::{PointRecord, SummaryRow};
 
@@ -38,32 +36,16 @@ impl Compared {
     }
 }
 
-/// Compares every row that has a period with both models over `profile`. A model gets the shape, the
-/// trigger and what the body and the preamble take alone on the GPU, and sets its own amounts of
-/// work for these times; prefetched bytes and deadlines are given as they are.
-///
-/// # Errors
-/// Those of calibrating on the simulated device, other than a chain that it cannot hold.
-pub fn compare(
-    profile: &Profile,
-    points: &[PointRecord],
-    rows: &[SummaryRow],
-) -> Result<Vec<Compared>> {
+/// Compares every row that has a period with both models over `profile`. A model gets what stands
+/// in the plan once the amounts of work are set: the shape, the trigger, multiply-adds a thread,
+/// bytes a block, deadlines. It gets no time that was measured in the run.
+pub fn compare(profile: &Profile, points: &[PointRecord], rows: &[SummaryRow]) -> Vec<Compared> {
     let mut compared = Vec::new();
-    let mut group = None;
-    let mut alone = [None, None];
     for record in points.iter().filter(|record| record.arm != Arm::Sentinel) {
         let row = rows.iter().find(|row| row.point == record.point && row.arm == record.arm);
         let Some(measured_ns) = row.and_then(|row| row.period_ns) else { continue };
-        if group != Some(record.group) {
-            group = Some(record.group);
-            alone = [Model::Closed, Model::Events].map(|model| own_work(profile, model, record));
-        }
-        let of = |model, chain: Option<Chain>| {
-            let chain = chain?;
-            let chain = chain.with_trigger(record.trigger.unwrap_or(record.chain.trigger));
-            predict(profile, model, &chain, record.arm).ok()
-        };
+        let chain = record.chain.with_trigger(record.trigger.unwrap_or(record.chain.trigger));
+        let of = |model| predict(profile, model, &chain, record.arm).ok();
         compared.push(Compared {
             point: record.point.clone(),
             group: record.group,
@@ -71,25 +53,11 @@ pub fn compare(
             trigger: record.trigger,
             chain: record.chain,
             measured_ns,
-            closed_ns: of(Model::Closed, alone[0]),
-            events_ns: of(Model::Events, alone[1]),
+            closed_ns: of(Model::Closed),
+            events_ns: of(Model::Events),
         });
     }
-    Ok(compared)
-}
-
-/// The chain of `record` with the amounts of work that take its measured times on the model.
-fn own_work(profile: &Profile, model: Model, record: &PointRecord) -> Option<Chain> {
-    let mut chain = record.chain;
-    let given = matches!(chain.body.kind, BodyKind::None | BodyKind::Spin)
-        || matches!(chain.preamble.kind, PreambleKind::PrefetchL2 | PreambleKind::PrefetchSmem);
-    if given {
-        return Some(chain);
-    }
-    chain.preamble.target_ns = record.preamble_ns.unwrap_or(0.0).max(0.0);
-    chain.body.target = Target::Ns(record.body_ns?);
-    let device = SimDevice::new(profile.clone(), model, 1);
-    calibrate(&device, &chain).ok().map(|calibrated| calibrated.chain)
+    compared
 }
 
 /// How far a model is off over some rows.
@@ -159,7 +127,9 @@ pub fn best_triggers(rows: &[Compared], model: Model, tolerance: f64) -> (usize,
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::chain::{Body, L2, Mode, Preamble, Shape, TriggerBy};
+    use crate::chain::{
+        Body, BodyKind, L2, Mode, Preamble, PreambleKind, Shape, Target, TriggerBy,
+    };
 
     fn row(arm: Arm, trigger: Option<Trigger>, measured_ns: f64, events_ns: f64) -> Compared {
         let chain = Chain {

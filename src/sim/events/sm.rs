@@ -29,7 +29,7 @@ impl Job {
 /// One SM.
 #[derive(Clone, Debug, Default)]
 pub struct Sm {
-    /// Youngest block first.
+    /// The youngest node's blocks first, of each node's the eldest.
     jobs: Vec<Job>,
     at_ns: f64,
     /// Counts changes: an event that was made before the last one is stale.
@@ -60,16 +60,19 @@ impl Sm {
 
     /// Adds a job; the others have been brought up to date.
     pub fn add(&mut self, job: Job) {
-        let age = |job: &Job| (job.node, job.block);
-        let at = self.jobs.partition_point(|other| age(other) > age(&job));
+        let before = |other: &Job| {
+            other.node > job.node || other.node == job.node && other.block < job.block
+        };
+        let at = self.jobs.partition_point(before);
         self.jobs.insert(at, job);
     }
 
-    /// Shares the schedulers among the jobs, whose blocks have `warps` warps a scheduler. Each
-    /// block gets a fixed part of the turns of the next younger one, and no more turns than its
+    /// Shares the schedulers among the jobs, each of a block with `warps` warps a scheduler, or
+    /// `lone_warps` on the fullest where it is alone. Each block gets a fixed part of the turns of the next younger one, and no more turns than its
     /// warps can use. Returns when the next job is at its trigger or end, ns.
-    pub fn share(&mut self, warps: f64, rates: &IssueRates) -> Option<f64> {
+    pub fn share(&mut self, rates: &IssueRates) -> Option<f64> {
         self.version = self.version.wrapping_add(1);
+        let warps = if self.jobs.len() > 1 { rates.warps } else { rates.lone_warps };
         let mut free = rates.scheduler / warps;
         let mut rest = &mut self.jobs[..];
         // Who can use least of its turns comes first, since turns fall with age: a job that is
