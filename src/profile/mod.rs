@@ -243,6 +243,8 @@ pub struct BlockCosts {
 pub struct Placement {
     /// Time between two blocks of a grid that begin on free SMs.
     pub block_ns: Constant,
+    /// Earliest to latest programmatic launch in a stream, after the same trigger.
+    pub stream_launch_spread_ns: Constant,
     /// End of a block to the begin of the next in its slot, grid already launched.
     pub refill_ns: Constant,
     /// First to last block of a node to end where all do the same.
@@ -268,7 +270,7 @@ pub struct Issue {
     pub lone_warp_cycles: Constant,
     /// Cycles a multiply-add where warps never let their scheduler wait.
     pub busy_warp_cycles: Constant,
-    /// Turns of a block for one turn of the next younger block on its SM.
+    /// Turns of a block for one turn of the block on its SM that is served before it.
     pub elder_ratio: Constant,
     /// Instructions of a warp around its preamble's multiply-adds.
     pub preamble_instructions: Constant,
@@ -302,8 +304,8 @@ pub struct Memory {
     /// How sharply rates bend where what is asked for comes near to what there is: the exponent of
     /// the norm that joins both.
     pub bend_exponent: Constant,
-    /// Bytes that stay in L2 from one node to the next. Of a region that is larger nothing does:
-    /// its nodes read it in turn, each byte after all others.
+    /// Bytes that stay in L2 from one node to the next. Larger regions do in part, those larger
+    /// than L2 not at all.
     pub l2_keeps_bytes: Constant,
     /// What one SM can take in from L2.
     pub sm_bytes_per_ns: Constant,

@@ -44,6 +44,8 @@ pub fn work(chain: &Chain, arm: Arm, load: &Load) -> Work {
         grid_blocks: chain.shape.grid_blocks,
         cluster_blocks: chain.shape.cluster_blocks,
         cluster_sms: profile.device.cluster_sms.clone(),
+        // One warp leaves gaps, two do not.
+        hogs: load.block_warps(chain) > 1.0,
         run_ahead: match arm.submission() {
             Submission::Graph => profile.placement.run_ahead_nodes.value as u32,
             Submission::Stream => profile.placement.stream_run_ahead_nodes.value as u32,
@@ -51,6 +53,10 @@ pub fn work(chain: &Chain, arm: Arm, load: &Load) -> Work {
         link,
         wait,
         fires: fires(chain, arm, load),
+        launch_spread_ns: match arm.submission() {
+            Submission::Graph => 0.0,
+            Submission::Stream => profile.placement.stream_launch_spread_ns.value,
+        },
         place_ns,
         refill_ns: profile.placement.refill_ns.value,
         entry_ns: hop.entry_ns,

@@ -14,13 +14,14 @@ impl Engine<'_> {
         let waiting = self.block(node, block);
         waiting.phase = Phase::Preamble;
         let sm = waiting.sm;
-        self.issue(sm, Job::new(node, block, units, None));
+        self.issue(sm, Job::preamble(node, block, units));
     }
 
     /// Adds work to an SM's schedulers.
     fn issue(&mut self, sm: u32, job: Job) {
         self.settle(sm);
-        self.sms[sm as usize].add(job);
+        let rank = by_chance(self.seed.rotate_left(32), job.node, job.block);
+        self.sms[sm as usize].add(job, rank);
         self.share(sm);
     }
 
@@ -89,6 +90,10 @@ impl Engine<'_> {
         let now_ns = self.now_ns;
         let arrived = self.block(node, block);
         arrived.arrive_ns = now_ns;
+        let sm = arrived.sm;
+        if let Some((node, block)) = self.sms[sm as usize].newcomers.pop_front() {
+            self.begin(node, block);
+        }
         let gate_ns = match self.work.wait {
             _ if node == 0 => f64::NEG_INFINITY,
             Wait::Nothing => f64::NEG_INFINITY,
@@ -185,7 +190,7 @@ impl Engine<'_> {
             }
             Piece::Issue(units) => {
                 let mark = part.map(|part| part * units);
-                self.issue(sm, Job::new(node, block, units, mark));
+                self.issue(sm, Job::body(node, block, units, mark));
             }
             Piece::Stream(_) if work.first_spread_ns == 0.0 => self.stream(node, block),
             Piece::Stream(_) => {
@@ -248,7 +253,8 @@ impl Engine<'_> {
         {
             let exits = self.work.fires == Fires::Exit;
             let latency_ns = if exits { exit_launch_ns } else { launch_ns };
-            let at_ns = self.window.node(node).fired_ns + latency_ns;
+            let apart_ns = self.work.launch_spread_ns * (by_chance(self.seed, node, NODE) - 0.5);
+            let at_ns = self.window.node(node).fired_ns + latency_ns + apart_ns;
             self.queue.push(at_ns.max(self.now_ns), What::Launch(node + 1));
         }
     }
@@ -264,7 +270,7 @@ impl Engine<'_> {
         }
         if work.link == Link::Stays && node + 1 < self.nodes {
             self.window.ensure(node + 1, work.grid_blocks);
-            self.begin(node + 1, block, sm);
+            self.put(node + 1, block, sm);
         } else {
             self.dispatcher.freed.push_back((now_ns + work.refill_ns, sm));
             self.wake(work.refill_ns);
@@ -317,12 +323,14 @@ impl Engine<'_> {
     }
 }
 
+/// Stands for a whole node in the place of a block.
+const NODE: u32 = u32::MAX;
 /// Bits of each number.
 const BITS: u64 = (1 << 21) - 1;
 
 /// A number from 0 to 1 for each block of each node of a seed (the finaliser of splitmix64): the
 /// mean of three, near the middle mostly, as ends of blocks are that do the same.
-fn by_chance(seed: u64, node: u32, block: u32) -> f64 {
+pub(super) fn by_chance(seed: u64, node: u32, block: u32) -> f64 {
     let place = u64::from(node) << 32 | u64::from(block);
     let z = seed ^ place.wrapping_add(1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
     let z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);

@@ -73,7 +73,7 @@ pub struct IssueRates {
     pub lone: f64,
     /// A scheduler whose warps never let it wait.
     pub scheduler: f64,
-    /// Turns of a block for one turn of the next younger block on its SM.
+    /// Turns of a block for one turn of the block on its SM that is served before it.
     pub elder: f64,
     /// Warps of a block on one scheduler, on average.
     pub warps: f64,
@@ -109,6 +109,8 @@ pub struct Work {
     pub cluster_blocks: u32,
     /// SMs of each group that a cluster stays in.
     pub cluster_sms: Vec<u32>,
+    /// Whether warps before their sync keep others from their first instruction.
+    pub hogs: bool,
     /// Nodes that may be resident beside the oldest.
     pub run_ahead: u32,
     /// How the next node comes.
@@ -117,6 +119,8 @@ pub struct Work {
     pub wait: Wait,
     /// Where they trigger.
     pub fires: Fires,
+    /// Programmatic launches come up to this much apart from node to node, ns.
+    pub launch_spread_ns: f64,
     /// Time between two blocks that are placed, ns.
     pub place_ns: f64,
     /// Exit of a block to the next use of its slot, ns.
