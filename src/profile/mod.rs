@@ -224,6 +224,10 @@ pub struct BlockCosts {
     pub code_cost_ns: Constant,
     /// What those of a trigger cost.
     pub trigger_ns: Constant,
+    /// What a trigger at entry or right after the sync costs a streaming body.
+    pub stream_early_ns: Constant,
+    /// What one before the end saves a streaming body of more than 512 threads.
+    pub narrow_gain_ns: Constant,
     /// What every thread of a block adds to that where the trigger divides a computing body.
     pub split_thread_ns: Constant,
     /// What a block barrier before the trigger adds to it.

@@ -215,6 +215,17 @@ fn trigger_code_ns(chain: &Chain, arm: Arm, load: &Load) -> f64 {
     };
     match (arm.sweeps_trigger(), chain.trigger) {
         (true, Trigger::Implicit) => 0.0,
+        // The assembler makes other loops of a streaming body for each place of the trigger.
+        (true, Trigger::AtEntry | Trigger::Segment { at: 0, .. })
+            if chain.body.kind.streams() && chain.shape.block_threads <= WIDE_THREADS =>
+        {
+            block.stream_early_ns.value + barrier_ns
+        }
+        (true, Trigger::Segment { at, of })
+            if at < of && chain.body.kind.streams() && chain.shape.block_threads > WIDE_THREADS =>
+        {
+            barrier_ns - block.narrow_gain_ns.value
+        }
         (true, Trigger::Segment { at, of })
             if 0 < at && at < of && chain.body.kind == BodyKind::Fma =>
         {
