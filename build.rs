@@ -49,6 +49,7 @@ mod cuda {
         let home = PathBuf::from(&found["CUDA_HOME"]);
         compile_shim(&home);
         compile_ranges(found.get("NVTX_INCLUDE"));
+        compile_by_hand(&home);
         generate_bindings(&found["LIBCLANG_PATH"]);
         link_runtime(&home);
         // Tests build a tool that listens.
@@ -115,6 +116,14 @@ mod cuda {
             ranges.flag("-isystem").flag(folder);
         }
         ranges.compile("pdl_range");
+    }
+
+    /// Host code alone: launches as somebody writes them who has no harness.
+    fn compile_by_hand(home: &Path) {
+        let mut by_hand = cc::Build::new();
+        by_hand.cpp(true).std("c++17").opt_level(3).include("cuda").file("cuda/by_hand.cpp");
+        by_hand.flag("-isystem").flag(home.join("include"));
+        by_hand.compile("pdl_by_hand");
     }
 
     /// All that the shim's machine code depends on.

@@ -3,7 +3,8 @@
 //
 //   PDL_TRIGGER_SITE(n)  a place where the dependents could be let go; n is 0 to 31
 //   PDL_SYNC_SITE(n)     a place where the kernel could wait for what it depends on; n is 0 to 31
-//   PDL_STAMP(name)      a moment to look at: name is begin (first line) or end (last line)
+//   PDL_STAMP(name)      a moment to look at: begin is the first line, end the last, and any other name
+//                        begins a phase of that name on the timeline (up to 8 in a kernel)
 //
 // Compiled as they are, triggers are nothing and every sync site is a sync, so that marks can stay
 // in production. Flags choose:
@@ -26,7 +27,11 @@
 
 #define PDL_TRIGGER_SITE(n) ::pdl_site::trigger<(PDL_SITE_TRIGGERS >> (n)) & 1u>()
 #define PDL_SYNC_SITE(n) ::pdl_site::sync<(PDL_SITE_SYNCS >> (n)) & 1u>()
-#define PDL_STAMP(name) ::pdl_site::stamp(::pdl_site::name)
+#if defined(PDL_STAMPS)
+#define PDL_STAMP(name) ::pdl_site::mark<::pdl_site::hash(#name)>()
+#else
+#define PDL_STAMP(name) ((void)0)
+#endif
 
 #if defined(PDL_OFF)
 #define PDL_SITE_TRIGGERS 0u
@@ -55,10 +60,15 @@
 #endif
 
 #if defined(PDL_STAMPS)
+#define PDL_SITE_MARKS 8
 // What a block stores, by its first thread: nanoseconds of the global timer, 0 for what never was.
+// Named moments are kept in the order in which they are first reached; `missed` are those for which
+// there was no room.
 struct pdl_site_record {
   unsigned long long begin_ns, trigger_ns, arrive_ns, release_ns, end_ns;
-  unsigned sm, reserved;
+  unsigned sm, marks, missed, reserved;
+  unsigned long long mark_ns[PDL_SITE_MARKS];
+  unsigned mark_name[PDL_SITE_MARKS];
 };
 // One record a block, in the order x, y, z; set by the harness before the launch, null for none.
 extern "C" {
@@ -68,7 +78,7 @@ __device__ pdl_site_record* pdl_site_records;
 
 namespace pdl_site {
 
-enum moment { begin, triggered, arrive, release, end };
+enum moment { triggered, arrive, release };
 
 __device__ __forceinline__ unsigned long long now_ns() {
   unsigned long long ns;
@@ -77,34 +87,59 @@ __device__ __forceinline__ unsigned long long now_ns() {
 }
 
 #if defined(PDL_STAMPS)
+// A name as a number: FNV-1a.
+constexpr unsigned hash(const char* name, unsigned so_far = 2166136261u) {
+  return *name == 0 ? so_far
+                    : hash(name + 1, (so_far ^ static_cast<unsigned char>(*name)) * 16777619u);
+}
+
 // In shared memory until the end: a store to global memory would stand between the moments.
 __device__ __forceinline__ pdl_site_record& record() {
   __shared__ pdl_site_record kept;
   return kept;
 }
-#endif
 
-__device__ __forceinline__ void stamp(moment m) {
-#if defined(PDL_STAMPS)
-  if (threadIdx.x != 0 || threadIdx.y != 0 || threadIdx.z != 0) return;
+__device__ __forceinline__ bool first_thread() {
+  return threadIdx.x == 0 && threadIdx.y == 0 && threadIdx.z == 0;
+}
+
+template <unsigned Name>
+__device__ __forceinline__ void mark() {
+  if (!first_thread()) return;
   pdl_site_record& r = record();
   const unsigned long long ns = now_ns();
-  if (m == begin) {
+  if (Name == hash("begin")) {
     r.trigger_ns = r.arrive_ns = r.release_ns = 0;
+    r.marks = r.missed = 0;
     r.begin_ns = ns;
-  } else if (m == triggered) {
-    if (r.trigger_ns == 0) r.trigger_ns = ns;
-  } else if (m == arrive) {
-    if (r.arrive_ns == 0) r.arrive_ns = ns;
-  } else if (m == release) {
-    if (r.release_ns == 0) r.release_ns = ns;
-  } else {
+  } else if (Name == hash("end")) {
     r.end_ns = ns;
     asm volatile("mov.u32 %0, %%smid;" : "=r"(r.sm));
     if (pdl_site_records) {
       pdl_site_records[blockIdx.x + gridDim.x * (blockIdx.y + gridDim.y * blockIdx.z)] = r;
     }
+  } else {
+    for (unsigned i = 0; i < r.marks; ++i) {
+      if (r.mark_name[i] == Name) return;
+    }
+    if (r.marks == PDL_SITE_MARKS) {
+      ++r.missed;
+      return;
+    }
+    r.mark_name[r.marks] = Name;
+    r.mark_ns[r.marks++] = ns;
   }
+}
+#endif
+
+// Moments of triggers and syncs.
+__device__ __forceinline__ void stamp(moment m) {
+#if defined(PDL_STAMPS)
+  if (!first_thread()) return;
+  pdl_site_record& r = record();
+  unsigned long long& kept = m == triggered ? r.trigger_ns : m == arrive ? r.arrive_ns : r.release_ns;
+  const unsigned long long ns = now_ns();
+  if (kept == 0) kept = ns;
 #else
   (void)m;
 #endif

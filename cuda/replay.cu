@@ -188,6 +188,14 @@ int32_t pdl_graph_add_witness(void* graph, uint64_t* begin_ns, void** node) {
   return add(graph, reinterpret_cast<const void*>(witness), 1, 1, arguments, node);
 }
 
+int32_t pdl_launch_stand_in(void* stream, const pdl_stand_in_args* args) {
+  return enqueue(stream, kStandInBlocks, kThreads, stand_in, *args);
+}
+
+int32_t pdl_launch_witness(void* stream, uint64_t* begin_ns) {
+  return enqueue(stream, 1, 1, witness, begin_ns);
+}
+
 int32_t pdl_launch_consumer(void* stream, uint32_t kind, const uint32_t* input, uint32_t* output,
                             uint32_t count) {
   const uint32_t blocks = (count + kThreads - 1) / kThreads;

@@ -448,9 +448,38 @@ int32_t pdl_launch_stage(void* stream, const pdl_piece* pieces, uint32_t count, 
 int32_t pdl_graph_add_stand_in(void* graph, const pdl_stand_in_args* args, void** node);
 /* Adds a kernel of one thread that writes when it began, without edges. */
 int32_t pdl_graph_add_witness(void* graph, uint64_t* begin_ns, void** node);
+/* The same two in a stream, behind full dependencies. */
+int32_t pdl_launch_stand_in(void* stream, const pdl_stand_in_args* args);
+int32_t pdl_launch_witness(void* stream, uint64_t* begin_ns);
 /* output[i] = input[i] + 1; `kind` is a pdl_consumer. */
 int32_t pdl_launch_consumer(void* stream, uint32_t kind, const uint32_t* input, uint32_t* output,
                             uint32_t count);
+
+/* One launch of a chain written by hand: `cubin` holds `kernel`, by its mangled name. Everything is
+ * copied, but for the cubin, which outlives the chain. */
+typedef struct {
+  const void* cubin;
+  const char* kernel;
+  const void* const* args;
+  const uint32_t* arg_bytes;
+  uint32_t arg_count;
+  uint32_t grid[3];
+  uint32_t block[3];
+  uint32_t cluster[3]; /* ones: none */
+  uint32_t shared_bytes;
+  uint32_t programmatic; /* 1: behind a programmatic dependency on the launch before */
+} pdl_hand_launch;
+
+/* A chain written by hand: what this program's own way to launch is compared with. It keeps state,
+ * and shares nothing with the rest. */
+typedef struct pdl_by_hand pdl_by_hand;
+
+int32_t pdl_by_hand_create(const pdl_hand_launch* launches, uint32_t count, pdl_by_hand** made);
+/* Makes a graph of it, node by node; from now on that is what is launched. */
+int32_t pdl_by_hand_build(void* stream, pdl_by_hand* chain);
+/* Queues all launches in a loop, or the graph. */
+int32_t pdl_by_hand_launch(void* stream, const pdl_by_hand* chain);
+void pdl_by_hand_destroy(pdl_by_hand* chain);
 
 #ifdef __cplusplus
 }

@@ -91,6 +91,8 @@ int32_t pdl_lab_race(pdl_lab_graph* graph, uint32_t edge, const char* options, c
 /* Which edges are worth it: race checks, then times; the report as JSON. */
 int32_t pdl_lab_run(pdl_lab_graph* graph, const char* options, pdl_lab_progress progress, void* user,
                     char** json);
+/* What the last run was made from, every sample included, as JSON for pdl_lab_save. */
+int32_t pdl_lab_trials(pdl_lab_graph* graph, char** json);
 
 /* Makes `edges` of the caller's own graph depend as `dependency` says ("programmatic" or
  * "launch-completion"; null: programmatic). It must be the graph that was attached, unchanged.
@@ -104,6 +106,9 @@ int32_t pdl_lab_options(char** json);
 int32_t pdl_lab_table(const char* json, char** text);
 /* A report as a page that needs no network. Needs no GPU. */
 int32_t pdl_lab_page(const char* json, char** html);
+/* Writes trials as a run directory, which must be new or empty: raw samples, and what is derived of
+ * them. `pdl report` makes it again, `pdl compare` reads it. Needs no GPU. */
+int32_t pdl_lab_save(const char* trials, const char* directory);
 /* The lines to change where the graph is captured. Needs no GPU. */
 int32_t pdl_lab_patch(const char* json, char** text);
 

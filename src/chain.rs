@@ -145,6 +145,16 @@ impl FromStr for Sites {
 }
 
 impl Trigger {
+    /// Whether it comes after the whole body, so that no work of the primary hides the launch of
+    /// its dependents. Not known of marked sites.
+    pub fn at_end(self) -> bool {
+        match self {
+            Self::Implicit | Self::After => true,
+            Self::Segment { at, of } => at == of,
+            Self::AtEntry | Self::Site(_) => false,
+        }
+    }
+
     /// The trigger of marked kernels with these sites: no trigger and every sync is `implicit`.
     pub fn of_sites(sites: Sites) -> Trigger {
         match sites {
@@ -608,6 +618,23 @@ const VECTOR_BYTES: u64 = 16;
 /// The longest preamble or body that can be asked for: one second.
 pub const MAX_WORK_NS: f64 = 1e9;
 
+impl Default for Chain {
+    /// The chain of the main job: 50 nodes of 132 blocks of 128 threads, a preamble of 2 µs and a
+    /// body of 4 µs of multiply-adds, no trigger, isolated, L2 hot.
+    fn default() -> Self {
+        Chain {
+            nodes: 50,
+            shape: Shape::default(),
+            preamble: Preamble { kind: PreambleKind::Alu, target_ns: 2000.0, units: 0 },
+            body: Body { kind: BodyKind::Fma, target: Target::Ns(4000.0), units: 0 },
+            trigger: Trigger::Implicit,
+            trigger_by: TriggerBy::Thread,
+            l2: L2::Hot,
+            mode: Mode::Isolated,
+        }
+    }
+}
+
 impl Chain {
     /// Edges of the chain.
     pub fn hops(&self) -> u32 {
@@ -622,6 +649,21 @@ impl Chain {
     /// The chain with another trigger.
     pub fn with_trigger(self, trigger: Trigger) -> Chain {
         Chain { trigger, ..self }
+    }
+
+    /// The chain with another shape of its nodes.
+    pub fn with_shape(self, shape: Shape) -> Chain {
+        Chain { shape, ..self }
+    }
+
+    /// The chain with other work before the sync, of so many µs.
+    pub fn with_preamble_us(self, kind: PreambleKind, us: f64) -> Chain {
+        Chain { preamble: Preamble { kind, target_ns: us * 1e3, units: 0 }, ..self }
+    }
+
+    /// The chain with other work after the sync, of so many µs.
+    pub fn with_body_us(self, kind: BodyKind, us: f64) -> Chain {
+        Chain { body: Body { kind, target: Target::Ns(us * 1e3), units: 0 }, ..self }
     }
 
     /// Whether its amounts of work are given, so that nothing is left to calibrate: another run

@@ -34,6 +34,26 @@ pub struct Stamps {
     pub blocks: Vec<BlockStamps>,
     /// Duration of the stamped chain by events, ns.
     pub duration_ns: f64,
+    /// Moments that the kernels name themselves.
+    pub named: NamedStamps,
+}
+
+/// Moments with names of their own, such as `PDL_STAMP(weights)`: each begins a phase.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct NamedStamps {
+    /// The names, in the order of the sources.
+    pub names: Vec<String>,
+    /// Of each block, in the order of [`Stamps::blocks`], a moment a name, ns on the same axis; NaN
+    /// where the block never reached it.
+    pub ns: Vec<f64>,
+}
+
+impl NamedStamps {
+    /// Moments of the block at a place, one a name.
+    pub fn of(&self, block: usize) -> &[f64] {
+        let count = self.names.len();
+        self.ns.get(block * count..(block + 1) * count).unwrap_or_default()
+    }
 }
 
 impl Stamps {
@@ -47,6 +67,11 @@ impl Stamps {
 
     /// Stamps of one node's blocks.
     pub fn node(&self, node: u32) -> &[BlockStamps] {
+        &self.blocks[self.places(node)]
+    }
+
+    /// Places of one node's blocks among all.
+    pub fn places(&self, node: u32) -> std::ops::Range<usize> {
         let (node, grid) = (node as usize, self.grid_blocks as usize);
         let (from, count) = match self.node_blocks.get(node) {
             None => (node * grid, grid),
@@ -54,7 +79,32 @@ impl Stamps {
                 (self.node_blocks[..node].iter().map(|&n| n as usize).sum(), own as usize)
             }
         };
-        &self.blocks[from..from + count]
+        from..from + count
+    }
+
+    /// Phases that the kernel of a node names: of each the name, and the medians over its blocks of
+    /// its begin and its end, ns. A phase lasts to the next named moment or to the block's end.
+    pub fn named_phases(&self, node: u32) -> Vec<(&str, f64, f64)> {
+        let names = &self.named.names;
+        let mut all: Vec<(Vec<f64>, Vec<f64>)> = vec![Default::default(); names.len()];
+        for place in self.places(node) {
+            let (own, end) = (self.named.of(place), self.blocks[place].end_ns);
+            for (from, (begins, ends)) in own.iter().zip(&mut all) {
+                if from.is_finite() {
+                    let next = own.iter().copied().filter(|ns| ns > from).reduce(f64::min);
+                    begins.push(*from);
+                    ends.push(next.unwrap_or(end));
+                }
+            }
+        }
+        let medians = all.into_iter().map(|(begins, ends)| (median(begins), median(ends)));
+        let mut phases: Vec<(&str, f64, f64)> = names
+            .iter()
+            .zip(medians)
+            .filter_map(|(name, (from, to))| Some((name.as_str(), from?, to?)))
+            .collect();
+        phases.sort_by(|a, b| a.1.total_cmp(&b.1));
+        phases
     }
 
     /// Reduces a chain to what the tables show; medians over hops, in ns. The first hop is left
@@ -228,7 +278,7 @@ mod tests {
         let at = |begin: f64| block(begin, begin, begin, begin + 1.0, 0);
         let blocks: Vec<_> = [0.0, 10.0, 11.0, 12.0, 20.0].map(at).to_vec();
         let node_blocks = vec![1, 3, 1];
-        let stamps = Stamps { grid_blocks: 0, node_blocks, blocks, duration_ns: 30.0 };
+        let stamps = Stamps { node_blocks, blocks, duration_ns: 30.0, ..Stamps::default() };
         assert_eq!(stamps.nodes(), 3);
         let begins =
             |node: u32| -> Vec<f64> { stamps.node(node).iter().map(|b| b.begin_ns).collect() };
@@ -238,6 +288,18 @@ mod tests {
         );
         // Last end of node 1 is 13.
         assert_eq!(stamps.reduce().launch_gap_ns, Some(7.0));
+    }
+
+    #[test]
+    fn a_named_phase_lasts_to_the_next_named_moment_or_the_end() {
+        let blocks = vec![block(0.0, 0.0, 0.0, 90.0, 0), block(0.0, 0.0, 0.0, 110.0, 1)];
+        let named = NamedStamps {
+            names: vec!["multiply".into(), "load".into(), "never".into()],
+            ns: vec![40.0, 10.0, f64::NAN, 60.0, 20.0, f64::NAN],
+        };
+        let stamps =
+            Stamps { grid_blocks: 2, blocks, duration_ns: 110.0, named, ..Stamps::default() };
+        assert_eq!(stamps.named_phases(0), [("load", 15.0, 50.0), ("multiply", 50.0, 100.0)]);
     }
 
     #[test]

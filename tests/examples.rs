@@ -64,3 +64,12 @@ fn bad_input_is_an_error_and_never_a_panic() {
     pdl(&["kernel", "/nonexistent.toml", "--dry-run"]).failure().code(1);
     pdl(&["kernel"]).failure().code(2);
 }
+
+#[test]
+fn the_code_in_the_readme_is_the_example_that_is_compiled() {
+    let read = |name: &str| {
+        std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(name)).unwrap()
+    };
+    let block = format!("```rust\n{}```\n", read("examples/library.rs"));
+    assert!(read("README.md").contains(&block), "README.md and examples/library.rs differ");
+}

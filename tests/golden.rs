@@ -9,8 +9,15 @@ use pdl_lab::cli::Format;
 use pdl_lab::cmd::{rebuild, render};
 
 /// What a recorded run may consist of: raw files, whatever else is there is derived.
-const RAW: [&str; 5] =
-    ["manifest.json", "points.jsonl", "samples.csv", "end.json", "calibration.toml"];
+const RAW: [&str; 7] = [
+    "manifest.json",
+    "points.jsonl",
+    "samples.csv",
+    "end.json",
+    "calibration.toml",
+    "profile.toml",
+    "prediction.json",
+];
 /// The page: a run may keep it or not, as its charts make it large; that of a fixture is kept.
 const PAGE: &str = "report.html";
 /// Lines around a table of the README that is the summary of a recorded run.

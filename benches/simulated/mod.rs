@@ -96,6 +96,7 @@ pub fn simulated(rows: usize, seed: u64) -> Result<Run> {
         health: device.health(),
         plan: plan.record(),
         kernel: None,
+        attached: None,
     };
     let Memory { points, samples } = memory;
     Ok(Run { manifest, points, samples, end: None, notes: Vec::new() })

@@ -61,6 +61,7 @@ __global__ void gemv(const __half* matrix, const __half* x, __half* y, int colum
   extern __shared__ __align__(128) __half tile[];
   __shared__ unsigned long long barrier;
   const int row = blockIdx.x * Rows;
+  PDL_STAMP(copy);
   if (threadIdx.x == 0) {
     barrier_init(&barrier);
     bulk_copy(tile, matrix + static_cast<long>(row) * columns, Rows * columns * sizeof(__half),
@@ -71,7 +72,9 @@ __global__ void gemv(const __half* matrix, const __half* x, __half* y, int colum
   PDL_SYNC_SITE(1);
   PDL_TRIGGER_SITE(2);
   const int warp = threadIdx.x / kWarp, lane = threadIdx.x % kWarp;
+  PDL_STAMP(wait);
   barrier_wait(&barrier);
+  PDL_STAMP(multiply);
   PDL_TRIGGER_SITE(3);
   const __half2* weights = reinterpret_cast<const __half2*>(tile + warp * columns);
   const __half2* inputs = reinterpret_cast<const __half2*>(x);

@@ -1,5 +1,6 @@
 // A launch hook: a feed-forward block as a library would launch it, with a struct as an argument.
-// norm → up (with the activation) → down (adds to the residual stream).
+// norm → up (with the activation) → down (adds to the residual stream). Each kernel's sync has a site of
+// its own, so that -DPDL_SYNC_SITES=0xb builds the block without that of `up`, for the race check to catch.
 #include <cuda_runtime.h>
 
 #include <cmath>
@@ -59,7 +60,7 @@ __device__ float dot(const float* row, const float* x, int count) {
 
 __global__ void up(Params p) {
   const int row = (blockIdx.x * blockDim.x + threadIdx.x) / kWarp;
-  PDL_SYNC_SITE(1);
+  PDL_SYNC_SITE(2);
   PDL_TRIGGER_SITE(1);
   const float sum = dot(p.layer.up + static_cast<long>(row) * kHidden, p.normed, kHidden);
   if (threadIdx.x % kWarp == 0) p.inner[row] = sum / (1 + expf(-sum));
@@ -67,7 +68,7 @@ __global__ void up(Params p) {
 
 __global__ void down(Params p) {
   const int row = (blockIdx.x * blockDim.x + threadIdx.x) / kWarp;
-  PDL_SYNC_SITE(1);
+  PDL_SYNC_SITE(3);
   PDL_TRIGGER_SITE(1);
   const float sum = dot(p.layer.down + static_cast<long>(row) * kInner, p.inner, kInner);
   if (threadIdx.x % kWarp == 0) p.stream[row] += sum;

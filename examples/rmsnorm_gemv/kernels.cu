@@ -38,6 +38,7 @@ __global__ void rmsnorm(const float* x, const float* weight, __half* normed, int
   const float total = warp_sum(threadIdx.x % kWarp < warps ? parts[threadIdx.x % kWarp] : 0);
   const float scale = rsqrtf(total / hidden + epsilon);
 
+  PDL_STAMP(scale);
   PDL_TRIGGER_SITE(3);
   __half* out = normed + static_cast<long>(blockIdx.x) * hidden;
   for (int i = threadIdx.x; i < hidden; i += blockDim.x) {
@@ -56,11 +57,13 @@ __global__ void gemv(const __half* matrix, const __half* normed, float* y, int r
   const int lane = threadIdx.x % kWarp;
   const __half* weights = matrix + static_cast<long>(row) * hidden;
   // Weights are written by no kernel of the chain, so the first of them may come before the sync.
+  PDL_STAMP(weights);
   uint4 first{};
   if (row < rows) first = *reinterpret_cast<const uint4*>(weights + lane * kVector);
 
   PDL_SYNC_SITE(1);
   PDL_TRIGGER_SITE(2);
+  PDL_STAMP(multiply);
   if (row < rows) {
     float sums[M] = {};
     for (int k = lane * kVector; k < hidden; k += kWarp * kVector) {

@@ -2,8 +2,10 @@
 
     python3 export.py && pdl kernel chain.toml
 
-Needs torch and triton (3.4 or newer) where the GPU is.
+Needs torch and triton (3.4 or newer) where the GPU is. `--without-wait add` leaves that kernel's wait out:
+`pdl kernel chain.toml --check --unsafe-no-sync` must catch it.
 """
+import argparse
 import pathlib
 
 import numpy as np
@@ -17,20 +19,22 @@ FOLDER = pathlib.Path(__file__).parent
 
 
 @triton.jit
-def scale(x, y, n, BLOCK: tl.constexpr):
+def scale(x, y, n, BLOCK: tl.constexpr, WAIT: tl.constexpr):
     at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
-    tl.extra.cuda.gdc_wait()
+    if WAIT:
+        tl.extra.cuda.gdc_wait()
     value = tl.load(x + at, mask=at < n)
     tl.extra.cuda.gdc_launch_dependents()
     tl.store(y + at, value * 3.0, mask=at < n)
 
 
 @triton.jit
-def add(x, y, z, n, BLOCK: tl.constexpr):
+def add(x, y, z, n, BLOCK: tl.constexpr, WAIT: tl.constexpr):
     at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
     # x is an input of the chain: no kernel writes it, and it may be loaded before the wait.
     first = tl.load(x + at, mask=at < n)
-    tl.extra.cuda.gdc_wait()
+    if WAIT:
+        tl.extra.cuda.gdc_wait()
     second = tl.load(y + at, mask=at < n)
     tl.extra.cuda.gdc_launch_dependents()
     tl.store(z + at, first + second, mask=at < n)
@@ -39,7 +43,9 @@ def add(x, y, z, n, BLOCK: tl.constexpr):
 def export(kernel, pointers):
     """The compiled kernel; its cubin is written beside this file."""
     tensors = [torch.empty(N, device="cuda") for _ in range(pointers)]
-    compiled = kernel.warmup(*tensors, N, BLOCK=BLOCK, grid=(N // BLOCK,), launch_pdl=True)
+    wait = kernel.__name__ not in options.without_wait
+    grid = (N // BLOCK,)
+    compiled = kernel.warmup(*tensors, N, BLOCK=BLOCK, WAIT=wait, grid=grid, launch_pdl=True)
     name = compiled.metadata.name
     (FOLDER / f"{name}.cubin").write_bytes(compiled.asm["cubin"])
     return compiled, name
@@ -65,6 +71,9 @@ def buffer(name, extra=""):
     return f'\n[buffers.{name}]\ntype = "f32"\nlength = {N}\n{extra}'
 
 
+parser = argparse.ArgumentParser(description=__doc__)
+parser.add_argument("--without-wait", nargs="*", default=[], choices=["scale", "add"])
+options = parser.parse_args()
 scaled, scale_name = export(scale, 2)
 added, add_name = export(add, 3)
 x = np.random.default_rng(1).standard_normal(N, dtype=np.float32)

@@ -107,6 +107,7 @@ pub fn measure(world: &dyn World, size: Size, seed: u64) -> Measured {
         health: device.health(),
         plan: plan.record(),
         kernel: None,
+        attached: None,
     };
     let summary = analysis::summarise(&manifest, &kept.points, &kept.samples);
     let seconds = device.now().as_secs_f64();
@@ -176,7 +177,7 @@ impl Score {
                 }
                 _ => self.missing += 1,
             }
-            if row.arm == Arm::GraphAa {
+            if row.arm.is_native() {
                 continue;
             }
             let verdict = row.verdict;

@@ -56,7 +56,7 @@ impl Scene {
             (_, Submission::Graph) => 7800.0,
             _ => 9200.0,
         };
-        if arm.baseline().is_none() || arm == Arm::GraphAa {
+        if arm.baseline().is_none() || arm.is_native() {
             return (0.0, period);
         }
         let h = hash(self.seed ^ 0x5555, chain, arm);
@@ -75,7 +75,7 @@ impl World for Scene {
         let (saved, period) = self.truth(chain, arm);
         self.count.set(self.count.get() + 1);
         let rng = ChaCha8Rng::seed_from_u64(self.seed.wrapping_mul(1000) + self.count.get());
-        let base = arm.baseline().is_none() || arm == Arm::GraphAa;
+        let base = arm.baseline().is_none() || arm.is_native();
         if let Some(real) = &self.real {
             let order = self.orders[usize::from(chain.body.kind == BodyKind::Hbm)].clone();
             let (noise, width_ns) = real.noise[&recorded::slot(chain, arm)].clone();

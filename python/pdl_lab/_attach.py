@@ -55,6 +55,7 @@ def attach(graph, outputs, buffers=None, reset=None, code=None, search=True):
 
     The graph's kernels, tensors and modules must stay alive until ``close``.
     """
+    _memory.demand_no_capture()
     handle = _memory.graph_handle(graph)
     output_regions = _memory.regions(outputs, "output")
     if not output_regions:
@@ -166,11 +167,14 @@ class AttachedGraph:
         except PdlError:
             watch.raise_caught()
             raise
-        return Result(json.loads(text), self)
+        return Result(json.loads(text), self, self._call("pdl_lab_trials"))
 
     def _call(self, name, *arguments):
         if not self._handle:
-            raise PdlError("cannot use the graph: it was closed", "usage")
+            raise PdlError(
+                "cannot use the graph: it was closed\n     use it inside the `with` block, or attach again",
+                "usage",
+            )
         try:
             return call_for_text(name, self._handle, *arguments)
         except PdlError:

@@ -62,11 +62,14 @@ def region(name, thing):
 
 def tensor(name, thing):
     if not thing.is_cuda:
-        raise usage(f"{name} is a tensor on {thing.device}", "only device memory can be compared")
+        raise usage(
+            f"{name} is a tensor on {thing.device}",
+            "name the tensor on the GPU that the graph writes, not a copy of it",
+        )
     if not thing.is_contiguous():
         raise usage(
             f"{name} is not contiguous (shape {tuple(thing.shape)}, strides {tuple(thing.stride())})",
-            "give the tensor that it is a view of",
+            "give the tensor that it is a view of (a .contiguous() copy is not what the graph writes)",
         )
     size = thing.numel() * thing.element_size()
     if size == 0:
@@ -90,6 +93,14 @@ def array(name, interface):
     return interface["data"][0], size
 
 
+def demand_no_capture():
+    """Nothing may be run while PyTorch's current stream captures."""
+    torch = sys.modules.get("torch")
+    capturing = getattr(getattr(torch, "cuda", None), "is_current_stream_capturing", None)
+    if capturing is not None and capturing():
+        raise usage("a capture is under way", "attach after the `with torch.cuda.graph(…)` block")
+
+
 def graph_handle(graph):
     """The cudaGraph_t of a graph: a number, or what PyTorch keeps."""
     if isinstance(graph, int) and not isinstance(graph, bool):
@@ -100,10 +111,12 @@ def graph_handle(graph):
         try:
             handle = graph.raw_cuda_graph()
         except RuntimeError as error:
-            raise usage(
-                f"PyTorch does not give its graph out: {first_line(error)}",
-                "make it with torch.cuda.CUDAGraph(keep_graph=True), and capture before attaching",
-            ) from error
+            said = first_line(error)
+            if "keep_graph" in str(error):
+                remedy = "make it with torch.cuda.CUDAGraph(keep_graph=True), and capture it again"
+            else:
+                remedy = "capture before attaching; a graph that was reset() holds nothing any more"
+            raise usage(f"PyTorch does not give its graph out: {said}", remedy) from error
         if not handle:
             raise usage("PyTorch's graph is empty", "capture before attaching")
         return int(handle)

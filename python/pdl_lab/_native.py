@@ -82,6 +82,8 @@ FUNCTIONS = {
         ctypes.c_uint64,
         ctypes.c_char_p,
     ],
+    "pdl_lab_trials": [ctypes.c_void_p, TEXT],
+    "pdl_lab_save": [ctypes.c_char_p, ctypes.c_char_p],
     "pdl_lab_options": [TEXT],
     "pdl_lab_table": [ctypes.c_char_p, TEXT],
     "pdl_lab_page": [ctypes.c_char_p, TEXT],

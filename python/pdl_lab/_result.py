@@ -16,9 +16,11 @@ def table(said):
 class Result:
     """The report of a run: ``report`` is all of it as a dict."""
 
-    def __init__(self, report, attached=None):
+    def __init__(self, report, attached=None, trials=None):
         self.report = report
         self._attached = attached
+        # What the report was made from, as the library wants it back.
+        self._trials = trials
 
     @classmethod
     def load(cls, path):
@@ -74,14 +76,19 @@ class Result:
         return call_for_text("pdl_lab_page", self.to_json().encode())
 
     def save(self, directory):
-        """Writes report.json, report.txt, report.html and patch.txt; returns the directory."""
+        """Writes a run directory, which must be new or empty: every raw sample (samples.csv), the
+        manifest, summary.csv, a chart, report.json, report.html, and beside them report.txt and
+        patch.txt. ``pdl report`` makes it again from the samples, ``pdl compare`` reads it. Returns
+        the directory.
+
+        A result that was loaded has no samples: of it the report alone is written."""
         directory = pathlib.Path(directory)
-        files = {
-            "report.json": self.to_json(indent=1) + "\n",
-            "report.txt": self.table(),
-            "report.html": self.page(),
-            "patch.txt": self.patch(),
-        }
+        files = {"report.txt": self.table(), "patch.txt": self.patch()}
+        if self._trials is None:
+            files["report.json"] = self.to_json(indent=1) + "\n"
+            files["report.html"] = self.page()
+        else:
+            call("pdl_lab_save", self._trials.encode(), str(directory).encode())
         try:
             directory.mkdir(parents=True, exist_ok=True)
             for name, text in files.items():

@@ -177,6 +177,26 @@ def errors():
             raise AssertionError(f"nothing was said of: {said}")
     with pdl_lab.attach(kept, outputs=x, reset=lambda: x.fill_(3)) as attached:
         assert attached.verify([])["wrong_bytes"] == 0
+        # A second time, while the first is attached: both work, one at a time.
+        with pdl_lab.attach(kept, outputs=x, reset=lambda: x.fill_(3)) as again:
+            assert again.verify([])["wrong_bytes"] == 0
+        assert attached.verify([])["wrong_bytes"] == 0
+    gone = capture(lambda: x.add_(1))
+    gone.reset()
+    for said, body in [
+        # Another tensor than the one that the graph writes.
+        ("writes nothing of output 0", lambda: pdl_lab.attach(kept, outputs=torch.ones(64, device="cuda"), reset=lambda: x.fill_(3)).verify([])),
+        ("was closed", lambda: attached.verify([])),
+        ("reset()", lambda: pdl_lab.attach(gone, outputs=x)),
+    ]:
+        try:
+            body()
+        except pdl_lab.PdlError as error:
+            print(error)
+            assert said in str(error), (said, str(error))
+            assert str(error).count("\n") == 1, str(error)
+        else:
+            raise AssertionError(f"nothing was said of: {said}")
 
     def broken():
         raise KeyError("no weights")

@@ -10,9 +10,11 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 
 import pdl_lab
 from pdl_lab import _code, _memory
-from pdl_lab._attach import Reset, Watch, takes_argument
+from pdl_lab._attach import Reset as ResetCall
+from pdl_lab._attach import Watch, takes_argument
 
 FIXTURE = pathlib.Path(__file__).with_name("report.json")
+TRIALS = pathlib.Path(__file__).with_name("trials.json")
 
 
 class Tensor:
@@ -58,6 +60,13 @@ class NotKept:
         raise RuntimeError("You cannot access the raw cudaGraph_t instance unless\nkeep_graph=True")
 
 
+class Reset(NotKept):
+    """PyTorch's graph after reset()."""
+
+    def raw_cuda_graph(self):
+        raise RuntimeError("You cannot access the raw cudaGraph_t instance until capture_end() has been called")
+
+
 class Handle:
     def __int__(self):
         return 77
@@ -100,7 +109,8 @@ class MemoryTest(unittest.TestCase):
         self.assertEqual(_memory.graph_handle(5), 5)
         self.assertEqual(_memory.graph_handle(Handle()), 77)
         for graph, said in [
-            (NotKept(), "keep_graph=True"),
+            (NotKept(), "CUDAGraph(keep_graph=True), and capture it again"),
+            (Reset(), "holds nothing any more"),
             (type("CUDAGraph", (), {})(), "PyTorch 2.8 or newer"),
             (0, "it is 0"),
             ("x", "a str is no graph"),
@@ -108,6 +118,22 @@ class MemoryTest(unittest.TestCase):
             with self.assertRaises(pdl_lab.PdlError) as caught:
                 _memory.graph_handle(graph)
             self.assertIn(said, str(caught.exception))
+            self.assertEqual(str(caught.exception).count("\n"), 1, "a cause and a remedy")
+
+    def test_nothing_is_attached_while_a_capture_is_under_way(self):
+        class Torch:
+            class cuda:
+                @staticmethod
+                def is_current_stream_capturing():
+                    return True
+
+        sys.modules["torch"] = Torch
+        try:
+            with self.assertRaises(pdl_lab.PdlError) as caught:
+                pdl_lab.attach(1, [(4096, 16)])
+        finally:
+            del sys.modules["torch"]
+        self.assertIn("a capture is under way", str(caught.exception))
 
 
 class CodeTest(unittest.TestCase):
@@ -154,6 +180,27 @@ class LibraryTest(unittest.TestCase):
             result.apply(5)
         self.assertIn("was closed", str(caught.exception))
 
+    def test_a_run_with_its_samples_is_saved_once_and_read_back(self):
+        trials = TRIALS.read_text()
+        result = pdl_lab.Result.load(FIXTURE)
+        result = pdl_lab.Result(result.report, trials=trials)
+        with tempfile.TemporaryDirectory() as directory:
+            run = pathlib.Path(directory) / "run"
+            result.save(run)
+            names = {path.name for path in run.iterdir()}
+            self.assertLessEqual(
+                {"samples.csv", "summary.csv", "manifest.json", "trials.json", "report.html"}, names
+            )
+            rows = (run / "samples.csv").read_text().splitlines()
+            samples = sum(len(s["rounds"].get("samples", [])) for s in json.loads(trials)["recorded"]["steps"] if "rounds" in s)
+            self.assertEqual(len(rows), 1 + samples)
+            # The report is made from the samples: what it says is not copied from this object.
+            self.assertEqual(pdl_lab.Result.load(run).chosen_edges, [1, 4, 7])
+            with self.assertRaises(pdl_lab.PdlError) as caught:
+                result.save(run)
+            self.assertEqual(caught.exception.kind, "usage")
+            self.assertIn("\n     ", str(caught.exception))
+
     def test_a_broken_report_is_an_error(self):
         with self.assertRaises(pdl_lab.PdlError) as caught:
             pdl_lab.Result({"nodes": 3}).table()
@@ -167,7 +214,7 @@ class CallbackTest(unittest.TestCase):
         def broken():
             raise KeyError("no weights")
 
-        reset = Reset(broken)
+        reset = ResetCall(broken)
         self.assertEqual(reset.function(None, None), 1)
         with self.assertRaises(KeyError):
             reset.raise_caught()
@@ -175,12 +222,12 @@ class CallbackTest(unittest.TestCase):
 
     def test_a_reset_may_take_the_stream(self):
         seen = []
-        self.assertEqual(Reset(seen.append).function(None, 12), 0)
+        self.assertEqual(ResetCall(seen.append).function(None, 12), 0)
         self.assertEqual(seen, [12])
         for function, expected in [(lambda: 0, False), (lambda s: 0, True), (lambda s=1: 0, False)]:
             self.assertEqual(takes_argument(function), expected)
         with self.assertRaises(pdl_lab.PdlError):
-            Reset(5)
+            ResetCall(5)
 
     def test_progress_can_stop_a_run(self):
         told = []

@@ -51,6 +51,10 @@ pub(super) fn answers(
     contamination: &[Contamination],
 ) -> Vec<Answer> {
     let mut candidates: std::collections::BTreeMap<(u32, Arm), Vec<Candidate>> = Default::default();
+    if run.manifest.attached.is_some() {
+        // Its answer is about edges: attach::replay.
+        return Vec::new();
+    }
     for (entry, row) in run.entries.iter().zip(rows) {
         if matches!(row.arm, Arm::StreamPdl | Arm::GraphPdl) {
             candidates.entry((entry.record.group, row.arm)).or_default().push((entry, row));

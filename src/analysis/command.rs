@@ -6,6 +6,8 @@ use crate::record::Manifest;
 
 /// Variables that say how tests and packs behave and change no measurement.
 const IDLE: [&str; 2] = ["PDL_PACK", "PDL_REQUIRE"];
+/// The benchmark, with cargo's hash behind it.
+const BENCHMARK: &str = "trigger_sweep";
 /// Flags that say where a run goes, and their variables.
 const PLACES: [&str; 2] = ["out", "resume"];
 
@@ -30,10 +32,14 @@ fn command(manifest: &Manifest, anywhere: bool) -> String {
     let mut words: Vec<String> =
         set.map(|(name, value)| format!("{name}={}", quote(value))).collect();
     let (program, arguments) = match manifest.argv.split_first() {
-        Some((program, arguments)) if program == "pdl" => ("pdl", arguments),
-        _ => ("pdl sweep", &[][..]),
+        Some((program, arguments)) if program == "pdl" => ("pdl".to_owned(), arguments),
+        // A program of somebody else that used the library.
+        Some((program, arguments)) if !program.starts_with(BENCHMARK) => {
+            (quote(program), arguments)
+        }
+        _ => ("pdl sweep".to_owned(), &[][..]),
     };
-    words.push(program.to_owned());
+    words.push(program);
     let mut arguments = arguments.iter();
     while let Some(argument) = arguments.next() {
         let flag = |place: &str| argument.strip_prefix("--").and_then(|a| a.strip_prefix(place));

@@ -145,6 +145,7 @@ impl Fixture {
             health: Health { sm_mhz: Some(1980), ..Health::default() },
             plan,
             kernel: None,
+            attached: None,
         };
         Fixture { manifest, points, samples }
     }

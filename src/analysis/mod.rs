@@ -13,18 +13,22 @@ mod command;
 mod contamination;
 mod crossover;
 mod effect;
+mod exposed;
 #[cfg(test)]
 pub(crate) mod fixture;
 mod flags;
 mod floor;
+mod forecast;
 mod groups;
 mod index;
+mod limits;
 mod paste;
 mod plateau;
 mod proof;
 mod reason;
 mod rows;
 mod run;
+mod told;
 mod verdict;
 mod warnings;
 
@@ -39,7 +43,9 @@ pub use contamination::Contamination;
 pub use crossover::{Course, Crossover, NO_CROSSOVER, Step};
 pub use flags::Flagged;
 pub use floor::{Floor, GroupFloor, WINDOW_ROUNDS};
+pub use forecast::Forecast;
 pub use groups::group_names;
+pub use limits::{constants_text, foreign};
 pub use plateau::{Choice, Plateau};
 pub use proof::{proof_verdict, tolerance_ns};
 pub use reason::reason_words;
@@ -77,6 +83,8 @@ pub struct Summary {
     pub paste: String,
     /// Floor and ceiling by the calibration that lies beside the run; empty without one.
     pub bounds: Vec<Bounds>,
+    /// How far the prediction beside the run is off; `None` without one.
+    pub forecast: Option<Forecast>,
 }
 
 impl Summary {
@@ -119,6 +127,7 @@ pub(crate) fn summarise_indexed(run: &Indexed) -> Summary {
         warnings: warnings::warnings(run, &rows, &floor),
         paste: paste::paste(run, &rows, &answers, &floor),
         bounds: Vec::new(),
+        forecast: None,
         rows,
         floor,
         answers,

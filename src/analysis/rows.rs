@@ -7,7 +7,7 @@ use super::run::{Entry, Run};
 use super::verdict::{judge, margin_ns};
 use crate::chain::{Arm, Dependency};
 use crate::device::USUAL_RANGE;
-use crate::record::{SummaryRow, Verdict};
+use crate::record::{LimitBy, SummaryRow, Verdict};
 use crate::stats::{CONFIDENCE, estimate_median, holm, median};
 
 /// A row before its verdict.
@@ -45,7 +45,10 @@ fn draft(run: &Run, entry: &Entry, floor: &Floor) -> Draft {
         reasons: Vec::new(),
         effect: None,
         margin_ns: 0.0,
-        floor_ns: floor.of(entry.record.group, entry.record.arm.submission()),
+        floor_ns: floor.of(entry.record.group, entry.record.arm.submission()).map(|floor_ns| {
+            // The floor is that of the whole chain, the effect may be that of a few of its edges.
+            floor_ns * f64::from(entry.nodes.saturating_sub(1).max(1)) / f64::from(entry.hops)
+        }),
     };
     if let Some(reason) = &entry.record.skipped {
         draft.row.verdict = Some(Verdict::Skipped);
@@ -73,6 +76,7 @@ fn blank(run: &Run, entry: &Entry) -> SummaryRow {
         (false, 0) => None,
         (false, _) => Some(true),
     };
+    let alone = finite(record.body_ns).filter(|_| record.arm != Arm::Sentinel);
     let slowed = |control: &Entry| finite(Some(stamps.body_ns? - control.record.stamps?.body_ns?));
     SummaryRow {
         point: record.point.clone(),
@@ -109,17 +113,37 @@ fn blank(run: &Run, entry: &Entry) -> SummaryRow {
             .filter(|control| !control.wrong && !entry.wrong)
             .and_then(slowed),
         verdict: None,
-        proof: proof_verdict(record, control.map(|control| control.record), tolerance_ns(facts)),
+        // Of somebody else's graph only some edges are programmatic, and nothing is stamped.
+        proof: proof_verdict(record, control.map(|control| control.record), tolerance_ns(facts))
+            .filter(|_| run.manifest.attached.is_none()),
         correct,
         launch_gap_ns: finite(stamps.launch_gap_ns),
         hop_latency_ns: finite(stamps.hop_latency_ns),
         useful_ns: finite(stamps.useful_ns),
         parked_ns: finite(stamps.parked_ns),
-        // The sentinel's work is its own, whatever the point.
-        limit_ns: finite(record.body_ns).filter(|_| record.arm != Arm::Sentinel),
+        // The dependence alone, until constants of the device are known. The sentinel's work is its
+        // own, whatever the point.
+        limit_ns: alone,
+        limit_by: alone.map(|_| LimitBy::Body),
         contamination: None,
         contamination_lo: None,
         contamination_hi: None,
+        constants: String::new(),
+        exposed_ns: None,
+        exposed_by: None,
+        exposed_launch_ns: None,
+        exposed_placement_ns: None,
+        exposed_preamble_ns: None,
+        exposed_flush_ns: None,
+        exposed_release_ns: None,
+        exposed_drain_ns: None,
+        exposed_contention_ns: None,
+        exposed_ends_ns: None,
+        exposed_unexplained_ns: None,
+        predicted_ns: None,
+        predicted_saved_ns: None,
+        error_pct: None,
+        not_predicted: String::new(),
         backend: facts.backend,
         device: facts.name.clone(),
         reason: String::new(),
@@ -189,7 +213,11 @@ fn compare(run: &Run, entry: &Entry, draft: &mut Draft) {
     let baseline_period = baseline_median.map(|median| median / f64::from(baseline.nodes.max(1)));
     let kernel = run.manifest.kernel.as_ref();
     let programmatic = entry.record.arm.dependency() == Dependency::Programmatic;
-    if programmatic && kernel.is_some_and(|kernel| kernel.unsafe_no_sync) {
+    let attached = run.manifest.attached.as_ref();
+    if programmatic
+        && (kernel.is_some_and(|kernel| kernel.unsafe_no_sync)
+            || attached.is_some_and(|attached| attached.unsafe_no_sync))
+    {
         draft.reasons.push("unsafe-no-sync".into());
     }
     draft.margin_ns = margin_ns(&run.manifest.plan, baseline_period);

@@ -14,6 +14,9 @@ pub(crate) struct Entry<'a> {
     pub place: u32,
     /// Nodes of the chains whose period is reported.
     pub nodes: u32,
+    /// Hops that its effect is divided by: those of the chain, or the edges of a user's graph that it
+    /// makes programmatic.
+    pub hops: u32,
     /// Whether any value was wrong, when verified or in a sample of any length.
     pub wrong: bool,
 }
@@ -45,7 +48,9 @@ impl<'a> Run<'a> {
                 let Some((record, wrong)) = latest.remove(&(point.point.as_str(), arm)) else {
                     continue;
                 };
-                entries.push(entry(index, record, place, wrong));
+                let flips =
+                    manifest.attached.as_ref().map_or(0, |a| a.flips_of(&point.point).len());
+                entries.push(entry(index, record, place, wrong, flips as u32));
             }
         }
         let places = entries.iter().zip(0..).map(|(entry, at)| (key(entry.record), at)).collect();
@@ -83,13 +88,13 @@ impl<'a> Run<'a> {
         self.index.series(of.place, of.record.arm, of.nodes).filter(|series| series.len() > 0)
     }
 
-    /// Both series of two entries and their hops; `None` when one is missing or they differ in
+    /// Both series of two entries and the hops of the second; `None` when one is missing or they differ in
     /// nodes.
     pub fn both(&self, one: &Entry, other: &Entry) -> Option<(&Series, &Series, u32)> {
         if one.nodes != other.nodes {
             return None;
         }
-        Some((self.series(one)?, self.series(other)?, one.nodes.saturating_sub(1).max(1)))
+        Some((self.series(one)?, self.series(other)?, other.hops))
     }
 
     /// Durations of the rounds that two entries share, and their hops.
@@ -104,7 +109,13 @@ fn key(record: &PointRecord) -> (u32, Arm, Option<Trigger>) {
     (record.group, record.arm, trigger)
 }
 
-fn entry<'a>(index: &Index, record: &'a PointRecord, place: u32, wrong: bool) -> Entry<'a> {
+fn entry<'a>(
+    index: &Index,
+    record: &'a PointRecord,
+    place: u32,
+    wrong: bool,
+    flips: u32,
+) -> Entry<'a> {
     let lengths = index.lengths(place, record.arm);
     // The sentinel is one fixed kernel whatever the chain: its own length is the only one it has.
     let nodes = match lengths.contains(&record.chain.nodes) {
@@ -115,5 +126,6 @@ fn entry<'a>(index: &Index, record: &'a PointRecord, place: u32, wrong: bool) ->
         .iter()
         .filter_map(|&nodes| index.series(place, record.arm, nodes))
         .any(|series| series.wrong);
-    Entry { record, place, nodes, wrong: wrong || wrong_sample }
+    let hops = if flips > 0 { flips } else { nodes.saturating_sub(1).max(1) };
+    Entry { record, place, nodes, hops, wrong: wrong || wrong_sample }
 }

@@ -12,12 +12,13 @@ mod order;
 mod page;
 mod patch;
 mod race;
+mod recorded;
 mod report;
 mod text;
 mod trials;
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 
 pub use attribute::attribute;
 pub use listing::{
@@ -28,6 +29,7 @@ pub use order::Order;
 pub use page::report_page;
 pub use patch::patch;
 pub use race::{Race, RaceVerdict, Residence};
+pub use recorded::{Attributed, Recorded, Recording, Step, replay};
 pub use report::{EdgeAdvice, EdgeRow, Effect, KindRow, Origin, Report, SCHEMA};
 pub use text::{listing_table, report_table};
-pub use trials::{Flips, Rounds, Trials};
+pub use trials::{Flips, RawSample, Rounds, Trials};

@@ -6,8 +6,9 @@ use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
 use super::*;
+use crate::device::Device;
 use crate::error::{Error, Kind, Result};
-use crate::record::Verdict;
+use crate::record::{SampleRow, Verdict};
 
 /// A graph whose launches take a base time less what each flipped edge saves, with noise.
 struct Simulated {
@@ -57,12 +58,19 @@ impl Simulated {
     }
 }
 
+fn sample(variant: Option<u32>, round: u32, order: u32, duration_ns: f64) -> RawSample {
+    let duration_ns = SampleRow::stored_ns(duration_ns);
+    RawSample { variant, round, order, duration_ns, sm_mhz: Some(1980), flags: Vec::new() }
+}
+
 impl Trials for Simulated {
     fn rounds(&mut self, variants: &[Flips], rounds: u32, _: u64) -> Result<Rounds> {
         let mut found = Rounds::new(variants.len());
-        for _ in 0..rounds {
-            let round: Vec<_> = variants.iter().map(|v| Some(self.duration_ns(v))).collect();
-            found.push(&round);
+        for round in 0..rounds {
+            found.push(sample(None, round, 0, 20_000.0));
+            for (at, variant) in (0..).zip(variants) {
+                found.push(sample(Some(at), round, at + 1, self.duration_ns(variant)));
+            }
         }
         for (place, variant) in variants.iter().enumerate() {
             found.wrong_bytes[place] = if self.is_wrong(variant) { 64 } else { 0 };
@@ -127,6 +135,20 @@ fn layers(count: usize) -> Listing {
 
 fn run(listing: &Listing, simulated: &mut Simulated) -> Report {
     run_with(listing, simulated, &BTreeMap::new(), &Options::default())
+}
+
+/// The attribution of three layers whose edges save what is given, and what it was made from.
+pub(crate) fn attributed(seed: u64, rounds: u32, saves_ns: &[(u32, f64)]) -> (Report, Attributed) {
+    let mut simulated = Simulated::new(saves_ns);
+    simulated.random = ChaCha8Rng::seed_from_u64(seed);
+    let origin = Origin { device: "a simulated graph".into(), ..Origin::default() };
+    let recording = Recording::new(&mut simulated);
+    let options = Options { rounds, ..Options::default() };
+    let made = recording.attribute(&layers(3), &BTreeMap::new(), &options, &origin);
+    let (report, recorded) = made.unwrap();
+    let device = crate::sim::SimDevice::quick(1);
+    let (facts, health) = (device.facts().clone(), device.health());
+    (report, Attributed { facts, health, recorded })
 }
 
 fn run_with(
@@ -385,4 +407,18 @@ fn the_fixture_of_the_python_package_is_a_report_of_today() {
     }
     let kept: Report = serde_json::from_str(&std::fs::read_to_string(PATH).unwrap()).unwrap();
     assert!(kept == report, "{PATH} is of another time; BLESS=1 writes it again");
+}
+
+#[test]
+fn the_trials_of_the_python_package_are_those_of_today() {
+    const PATH: &str = "python/tests/trials.json";
+    let mut trials = attributed(11, 20, &[(1, 500.0), (4, 500.0), (7, 500.0)]).1;
+    // Where it was made is not what is tested.
+    trials.facts.simulation = None;
+    let text = serde_json::to_string(&trials).unwrap() + "\n";
+    if std::env::var_os("BLESS").is_some() {
+        return std::fs::write(PATH, text).unwrap();
+    }
+    let kept: Attributed = serde_json::from_str(&std::fs::read_to_string(PATH).unwrap()).unwrap();
+    assert!(kept == trials, "{PATH} is of another time; BLESS=1 writes it again");
 }

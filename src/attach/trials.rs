@@ -2,11 +2,14 @@
 
 use std::collections::BTreeSet;
 
+use serde::{Deserialize, Serialize};
+
 use super::options::Progress;
+use crate::device::Flag;
 use crate::error::Result;
 
 /// Edges that a variant of the graph makes programmatic.
-#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Flips(BTreeSet<u32>);
 
 impl Flips {
@@ -54,19 +57,44 @@ pub struct Rounds {
     pub durations_ns: Vec<Vec<Option<f64>>>,
     /// Of each variant, wrong bytes: the most of any round.
     pub wrong_bytes: Vec<u64>,
+    /// Every sample as it was taken, in order of time; those of the fixed kernel too.
+    pub raw: Vec<RawSample>,
+}
+
+/// One sample of a variant.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RawSample {
+    /// Place among the variants; `None`: the fixed kernel, which tells of drift.
+    pub variant: Option<u32>,
+    /// Round, from 0.
+    pub round: u32,
+    /// Place in it, from 0.
+    pub order: u32,
+    /// From the event before the launch to the event after it, ns, to a tenth.
+    pub duration_ns: f64,
+    /// SM clock, MHz.
+    pub sm_mhz: Option<u32>,
+    /// What was noticed.
+    pub flags: Vec<Flag>,
 }
 
 impl Rounds {
     /// Of so many variants, without a round.
     pub fn new(variants: usize) -> Rounds {
-        Rounds { durations_ns: vec![Vec::new(); variants], wrong_bytes: vec![0; variants] }
+        let (durations_ns, wrong_bytes) = (vec![Vec::new(); variants], vec![0; variants]);
+        Rounds { durations_ns, wrong_bytes, raw: Vec::new() }
     }
 
-    /// Adds a round: one entry a variant.
-    pub fn push(&mut self, round: &[Option<f64>]) {
-        for (all, &sample) in self.durations_ns.iter_mut().zip(round) {
-            all.push(sample);
+    /// Adds a sample of the round that is under way; rounds come in order.
+    pub fn push(&mut self, sample: RawSample) {
+        let (at, round) = (sample.variant, sample.round as usize);
+        if let Some(series) = at.and_then(|at| self.durations_ns.get_mut(at as usize)) {
+            // Rounds in which the variant has no sample are `None`.
+            series.resize(series.len().max(round + 1), None);
+            let excluded = sample.flags.iter().any(|flag| flag.excludes());
+            series[round] = (!excluded).then_some(sample.duration_ns);
         }
+        self.raw.push(sample);
     }
 
     /// What every complete round says of one variant beside another: `first − second`, ns.

@@ -19,7 +19,8 @@ pub struct ChainFile {
     pub sources: Vec<Spanned<String>>,
     /// Flags for nvcc, each as one argument. -cubin, -arch and the flags of the sites are added.
     #[serde(default)]
-    pub flags: Vec<String>,
+    #[cfg_attr(test, schemars(with = "Vec<String>"))]
+    pub flags: Vec<Spanned<String>>,
     /// Folders of headers, relative to this file and below its folder.
     #[serde(default)]
     #[cfg_attr(test, schemars(with = "Vec<String>"))]

@@ -14,6 +14,11 @@ static MARK: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(r"\bPDL_(TRIGGER|SYNC)_SITE\s*\(\s*([0-9]+)\s*\)")
         .expect("the pattern is well formed")
 });
+/// A named moment.
+static STAMP: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(r"\bPDL_STAMP\s*\(\s*([A-Za-z_][A-Za-z0-9_]*)\s*\)")
+        .expect("the pattern is well formed")
+});
 static INCLUDE: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(r#"(?m)^[ \t]*#[ \t]*include[ \t]*"([^"]+)""#).expect("the pattern is well formed")
 });
@@ -36,7 +41,40 @@ pub struct Mark {
 impl Loaded {
     /// Every mark of the sources, and of the files of the chain file's folder that they include.
     pub fn marks(&self) -> Vec<Mark> {
-        let mut marks = Vec::new();
+        self.texts().iter().flat_map(|(path, text)| of_text(path, text)).collect()
+    }
+
+    /// Whether a source has stamps at begin and end, so that a stamped instance says something.
+    pub fn stamped(&self) -> bool {
+        let names = self.all_stamps();
+        ["begin", "end"].iter().all(|name| names.iter().any(|known| known == name))
+    }
+
+    /// The names of stamps but begin and end, in the order of the sources.
+    pub fn stamp_names(&self) -> Vec<String> {
+        let mut names = self.all_stamps();
+        names.retain(|name| name != "begin" && name != "end");
+        names
+    }
+
+    fn all_stamps(&self) -> Vec<String> {
+        let mut names: Vec<String> = Vec::new();
+        for (_, text) in self.texts() {
+            for line in text.lines().map(|line| line.split("//").next().unwrap_or(line)) {
+                for found in STAMP.captures_iter(line) {
+                    if !names.iter().any(|known| *known == found[1]) {
+                        names.push(found[1].to_owned());
+                    }
+                }
+            }
+        }
+        names
+    }
+
+    /// The sources and what they include of the chain file's folder, each once. The header of the
+    /// marks itself, which speaks of them, is none.
+    fn texts(&self) -> Vec<(PathBuf, String)> {
+        let mut texts = Vec::new();
         let mut seen = HashSet::new();
         let includes: Vec<PathBuf> =
             self.file.include.iter().map(|folder| self.folder.join(folder.get_ref())).collect();
@@ -50,30 +88,27 @@ impl Loaded {
         while let Some(path) = waiting.pop() {
             let Ok(path) = path.canonicalize() else { continue };
             let text = path.extension().is_some_and(|e| e != "cubin" && e != "ptx");
-            if !text || !path.starts_with(&self.folder) || !seen.insert(path.clone()) {
+            let own = path.file_name().is_some_and(|name| name == "pdl_site.cuh");
+            if !text || own || !path.starts_with(&self.folder) || !seen.insert(path.clone()) {
                 continue;
             }
             let Ok(text) = std::fs::read_to_string(&path) else { continue };
-            marks.extend(of_text(&path, &text));
             let beside = path.parent().map(Path::to_owned);
             for include in INCLUDE.captures_iter(&text) {
                 let folders = beside.iter().chain(&includes);
                 waiting.extend(folders.map(|folder| folder.join(&include[1])));
             }
+            texts.push((path, text));
         }
-        marks
+        texts
     }
 }
 
-impl Loaded {
-    /// Whether a source has stamps at begin and end, so that a stamped instance says something.
-    pub fn stamped(&self) -> bool {
-        let has = |text: &str| text.contains("PDL_STAMP(begin)") && text.contains("PDL_STAMP(end)");
-        self.file.sources.iter().any(|source| {
-            let text = std::fs::read(self.folder.join(source.get_ref()));
-            text.is_ok_and(|bytes| has(&String::from_utf8_lossy(&bytes)))
-        })
-    }
+/// The number that a kernel stores for the name of a stamp: FNV-1a, as `cuda/pdl_site.cuh` has it.
+pub fn stamp_hash(name: &str) -> u32 {
+    name.bytes().fold(2_166_136_261, |so_far: u32, byte| {
+        (so_far ^ u32::from(byte)).wrapping_mul(16_777_619)
+    })
 }
 
 /// The sites of marks.
@@ -86,10 +121,7 @@ pub fn sites(marks: &[Mark]) -> Sites {
 }
 
 fn of_text<'a>(path: &'a Path, text: &'a str) -> impl Iterator<Item = Mark> + 'a {
-    // The header of the marks itself speaks of them.
-    let own = path.file_name().is_some_and(|name| name == "pdl_site.cuh");
-    let lines = text.lines().enumerate().filter(move |_| !own);
-    lines.flat_map(move |(at, line)| {
+    text.lines().enumerate().flat_map(move |(at, line)| {
         let code = line.split("//").next().unwrap_or(line);
         let marks = MARK.captures_iter(code).filter_map(move |found| {
             let site: u32 = found[2].parse().ok().filter(|&site| site < u32::BITS)?;
@@ -123,5 +155,22 @@ mod tests {
             marks.iter().map(|mark| (mark.trigger, mark.site, mark.line)).collect();
         assert_eq!(found, [(false, 1, 3), (true, 2, 2), (true, 31, 2)]);
         assert_eq!(sites(&marks), Sites { triggers: 1 << 31 | 1 << 2, syncs: 2 });
+    }
+
+    #[test]
+    fn stamps_have_names_and_numbers() {
+        let folder = tempfile::tempdir().unwrap();
+        let source =
+            "PDL_STAMP(begin); PDL_STAMP( weights );\n// PDL_STAMP(no)\nPDL_STAMP(weights);\n";
+        let chain = "sources = [\"a.cu\"]\n[[nodes]]\nkernel = \"k\"\ngrid = 1\nblock = 1\n";
+        std::fs::write(folder.path().join("chain.toml"), chain).unwrap();
+        for (end, stamped) in [("", false), ("PDL_STAMP(end);\n", true)] {
+            std::fs::write(folder.path().join("a.cu"), format!("{source}{end}")).unwrap();
+            let loaded = super::super::read(&folder.path().join("chain.toml")).unwrap();
+            assert_eq!(loaded.stamp_names(), ["weights"]);
+            assert_eq!(loaded.stamped(), stamped);
+        }
+        // Values of the published test vectors of FNV-1a.
+        assert_eq!((stamp_hash(""), stamp_hash("a")), (0x811c_9dc5, 0xe40c_292c));
     }
 }

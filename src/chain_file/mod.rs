@@ -22,7 +22,7 @@ use std::path::{Path, PathBuf};
 
 pub use expr::{Axes, evaluate};
 pub use file::{Buffer, ChainFile, Edge, Element, Node, NpyCheck, Sweep, Verify};
-pub use marks::{Mark, sites};
+pub use marks::{Mark, sites, stamp_hash};
 pub use nearest::{nearest, suggestion};
 pub use npy::Array;
 pub use place::{line_and_column, within};
@@ -88,10 +88,27 @@ impl Loaded {
         self.file.name.clone().or(stem).or_else(folder).unwrap_or_else(|| "chain".into())
     }
 
+    /// Other values for an axis, in place of the file's.
+    ///
+    /// # Errors
+    /// No such axis, or values of which no chain can be made.
+    pub fn choose(&mut self, axis: &str, values: &[i64]) -> Result<()> {
+        let names: Vec<String> = self.file.axes.keys().cloned().collect();
+        let Some(known) = self.file.axes.get_mut(axis) else {
+            let near = suggestion(axis, names.iter().map(String::as_str));
+            let list = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
+            let cause = format!("the chain file has no axis '{axis}'{near}; axes: {list}");
+            return Err(Error::usage("choose axis values", cause));
+        };
+        known.get_mut().0 = values.to_vec();
+        self.variants()?.iter().try_for_each(|axes| self.resolve(axes).map(drop))
+    }
+
     /// An error at a place of the file.
     pub fn error(&self, span: Range<usize>, cause: impl std::fmt::Display) -> Error {
         let (line, column) = line_and_column(&self.text, span.start);
         Error::failed(format!("use {}:{line}:{column}", self.path.display()), cause)
+            .remedy("docs/kernel.md says what a chain file holds")
     }
 
     /// A file that the chain file names: it exists, and lies in the chain file's folder.

@@ -11,10 +11,10 @@ use crate::profile::Model;
 /// What the simulated device is made of.
 #[derive(Clone, Debug, Default, Args)]
 pub struct SimulatedArgs {
-    /// Profile of the simulated device (TOML) [default: an H200's, built in]
+    /// Profile of the simulated device, or of the one to predict (TOML) [default: an H200's, built in]
     #[arg(long, env = "PDL_PROFILE", value_name = "FILE")]
     pub profile: Option<PathBuf>,
-    /// How the simulated device computes times
+    /// How the simulated device, or a prediction, computes times
     #[arg(long, value_enum, default_value_t, env = "PDL_MODEL")]
     pub model: Model,
 }

@@ -44,6 +44,9 @@ pub struct SweepArgs {
     /// Device profile of pdl calibrate: copied into the run, for floor and ceiling beside results
     #[arg(long, env = "PDL_CALIBRATION", value_name = "FILE", conflicts_with = "resume")]
     pub calibration: Option<PathBuf>,
+    /// Put a model's period and gain beside every row, with its error; kept in prediction.json
+    #[arg(long, env = "PDL_PREDICT", value_parser = parse_switch)]
+    pub predict: bool,
     /// Measure the points of a run again, with the work it calibrated: what pdl compare needs
     #[arg(
         long,

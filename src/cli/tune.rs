@@ -56,16 +56,10 @@ impl TuneArgs {
     /// When a race ends.
     pub fn stopping(&self) -> Stopping {
         Stopping {
-            // Six rounds are the fewest with an interval of 95 %.
-            rounds_min: 6.min(self.rounds_max),
-            rounds_max: self.rounds_max,
-            long_rounds: 0,
             group_budget: self.budget_s,
-            warm_up: Duration::from_millis(300),
             margin_us: self.margin_us,
             margin_ratio: self.margin_percent / 100.0,
-            stamp_repetitions: 1,
-            ..Stopping::default()
+            ..Stopping::race(self.rounds_max)
         }
     }
 }

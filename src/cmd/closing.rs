@@ -13,6 +13,9 @@ pub fn conclusions(summary: &Summary, markdown: bool) -> String {
     if summary.crossovers.is_empty() && !summary.answers.is_empty() {
         let _ = writeln!(text, "{NO_CROSSOVER}");
     }
+    if let Some(forecast) = &summary.forecast {
+        let _ = writeln!(text, "\nPrediction, {}", forecast.sentence);
+    }
     let (open, close) = if markdown { ("```\n", "```\n") } else { ("", "") };
     let _ = writeln!(text, "\nFor a pull request:\n\n{open}{}\n{close}", summary.paste);
     text
@@ -33,11 +36,23 @@ contamination: (pipelined ÷ isolated) of the arm, divided by the same of its ba
 chains run into one\nanother, and their first node is programmatic too: below 1, a part of what \
 they seem to save is the chain before.\n";
 
+/// What is said of limit and exposed time, where there are constants of the device.
+const LIMIT: &str = "\
+limit: the shortest period that dependences and constants allow, whatever the trigger. exposed: \
+period − body alone, in parts that\nadd up to it (docs/limit.md).\n";
+
 /// How to read the tables.
 pub fn legend(summary: &Summary) -> String {
     let mut text = LEGEND.to_owned();
     if summary.rows.iter().any(|row| row.contamination.is_some()) {
         text += CONTAMINATION;
+    }
+    if summary.rows.iter().any(|row| row.exposed_ns.is_some()) {
+        text += LIMIT;
+    }
+    if let Some(forecast) = &summary.forecast {
+        let _ =
+            writeln!(text, "model: the period by {}; off: by how much it misses.", forecast.label);
     }
     text
 }

@@ -35,7 +35,12 @@ pub fn open_for(args: &SweepArgs) -> Result<Opened> {
         conditioning: args.no_conditioning,
         deadline_s: Some(args.deadline_s),
     };
-    open(args.backend, args.seed, without, &args.simulated)
+    let asked = &args.simulated;
+    if args.predict && args.backend != BackendChoice::Sim {
+        // The profile is of the device that is predicted.
+        return open(args.backend, args.seed, without, &SimulatedArgs::default());
+    }
+    open(args.backend, args.seed, without, asked)
 }
 
 /// Opens the device that was asked for.

@@ -1,10 +1,12 @@
 //! One file a command. Only these and `main` print.
 
+mod attached;
 mod calibrate;
 mod check;
 mod closing;
 mod compare;
 mod conform;
+mod constants;
 mod device;
 mod doctor;
 mod dry_run;
@@ -13,6 +15,7 @@ mod inspect;
 mod junit;
 mod kernel;
 mod outputs;
+mod predict;
 mod report;
 mod supervise;
 mod sweep;
@@ -22,9 +25,11 @@ mod timeline;
 mod tune;
 pub mod unpaired;
 
+pub use attached::save_attributed;
 pub use device::{Opened, Without, open, open_for};
 pub use outputs::{rebuild, rebuild_beside, render};
 pub use sweep::{Finished, sweep};
+pub(crate) use sweep::{manifest, now};
 pub use terminal::note;
 
 use crate::cli::{Cli, Command};

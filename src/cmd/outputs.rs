@@ -3,9 +3,10 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use super::table;
+use super::constants::constants;
+use super::{attached, table};
 use crate::analysis::{Summary, summarise};
-use crate::chain::Submission;
+use crate::chain::{Mode, Submission};
 use crate::cli::Format;
 use crate::device::Backend;
 use crate::error::{Error, Kind, Result};
@@ -14,8 +15,9 @@ use crate::page;
 use crate::plot::{self, Chosen, Context};
 use crate::profile::Profile;
 use crate::record::{
-    CALIBRATION, CHECK, CONFORM, KernelRun, KernelVariant, Manifest, Run, Standing, Verdict,
-    read_attached, read_calibration, read_run, standing, write_derived, write_summary,
+    CALIBRATION, CHECK, CONFORM, Manifest, PREDICTION, PREDICTION_SCHEMA, PROFILE, PlanPoint,
+    Prediction, Run, Standing, Verdict, read_attached, read_calibration, read_run, standing,
+    write_derived, write_summary,
 };
 
 /// Files to attach to a run: their names in it, and their bytes, which were found to be what they
@@ -45,6 +47,10 @@ pub fn rebuild_beside(path: &Path, attachments: &Attachments) -> Result<(Summary
     for (name, bytes) in attachments {
         write_derived(path, name, bytes)?;
     }
+    if !attachments.is_empty() {
+        // What is attached may be a part of the rows.
+        derived = derive(path)?;
+    }
     write(path, &derived, &standing)?;
     derived.run.notes.extend(standing.notes());
     Ok((derived.summary, derived.run))
@@ -72,7 +78,31 @@ fn derive(path: &Path) -> Result<Derived> {
     if let Some(profile) = &profile {
         summary.bound(profile, &run.manifest);
     }
+    match constants(path, profile.as_ref(), &run) {
+        Ok(Some(constants)) => summary.with_constants(&constants, &run),
+        Ok(None) => {}
+        Err(error) => run.notes.push(format!("{PROFILE}: {}", error.cause())),
+    }
+    match prediction(path) {
+        Ok(Some(prediction)) => summary.with_prediction(&prediction, &run.manifest),
+        Ok(None) => {}
+        Err(error) => run.notes.push(format!("{PREDICTION}: {}", error.cause())),
+    }
     Ok(Derived { summary, run, profile })
+}
+
+/// The prediction that lies beside the run.
+fn prediction(path: &Path) -> Result<Option<Prediction>> {
+    let Some(prediction) = read_attached::<Prediction>(path, PREDICTION)? else {
+        return Ok(None);
+    };
+    match prediction.schema == PREDICTION_SCHEMA {
+        true => Ok(Some(prediction)),
+        false => Err(Error::failed(
+            format!("read {PREDICTION}"),
+            format!("schema {} is not {PREDICTION_SCHEMA}", prediction.schema),
+        )),
+    }
 }
 
 fn write(path: &Path, derived: &Derived, standing: &Standing) -> Result<()> {
@@ -82,6 +112,13 @@ fn write(path: &Path, derived: &Derived, standing: &Standing) -> Result<()> {
         let json = serde_json::to_vec_pretty(&policy)
             .map_err(|error| Error::failed("write the policy as JSON", error))?;
         write_derived(path, "policy.json", &json)?;
+    }
+    if let Some(report) = attached::report(path, run)? {
+        return attached::write(
+            path,
+            &report,
+            plot::edges(&report, &context(&run.manifest, summary)).as_deref(),
+        );
     }
     let charts = plot::render_all(&summary.rows, &run.samples, &context(&run.manifest, summary));
     for (name, svg) in &charts {
@@ -135,21 +172,24 @@ fn context(manifest: &Manifest, summary: &Summary) -> Context {
         points: manifest.plan.points.clone(),
         own: own_groups(manifest),
         floors_us,
+        predicted: summary.forecast.as_ref().map(|forecast| forecast.label.clone()),
         chosen: chosen.collect(),
     }
 }
 
 /// What the groups of the user's own kernels run.
 fn own_groups(manifest: &Manifest) -> BTreeMap<u32, String> {
-    let kernel = manifest.kernel.iter();
-    let variants =
-        kernel.flat_map(|kernel| (0..).zip(kernel.variants.iter()).map(move |v| (kernel, v)));
-    let text = |(kernel, (at, variant)): (&KernelRun, (u32, &KernelVariant))| {
-        let axes = variant.axes_text();
+    let Some(kernel) = &manifest.kernel else { return BTreeMap::new() };
+    let text = |point: &PlanPoint| {
+        let axes = kernel.variant(&point.chain)?.axes_text();
         let axes = if axes.is_empty() { String::new() } else { format!(", {axes}") };
-        (at, format!("{}{axes}", kernel.name))
+        let mode = match point.chain.mode {
+            Mode::Isolated => "",
+            Mode::Pipelined => ", pipelined",
+        };
+        Some((point.group, format!("{}{axes}{mode}", kernel.name)))
     };
-    variants.map(text).collect()
+    manifest.plan.points.iter().filter_map(text).collect()
 }
 
 /// The summary in the format that was asked for.

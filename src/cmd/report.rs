@@ -1,7 +1,7 @@
 //! `pdl report`: everything derived of a run, rebuilt without a GPU.
 
 use super::outputs::Attachments;
-use super::{outputs, terminal};
+use super::{attached, outputs, predict, terminal};
 use crate::cli::ReportArgs;
 use crate::error::Result;
 use crate::record::{CHECK, CONFORM, read_findings};
@@ -9,11 +9,21 @@ use crate::{check, conform};
 
 /// Attaches, rebuilds and prints.
 pub fn report(args: &ReportArgs) -> Result<()> {
-    let (summary, run) = outputs::rebuild_beside(&args.run, &attachments(args)?)?;
+    let mut attachments = attachments(args)?;
+    match args.predict {
+        true => attachments.extend(predict::attachments(&args.run, &args.simulated)?),
+        false => predict::demand_unused(&args.simulated)?,
+    }
+    let (summary, run) = outputs::rebuild_beside(&args.run, &attachments)?;
     for note in &run.notes {
         terminal::note(format_args!("note: {note}"));
     }
-    terminal::print(&outputs::render(&summary, &run, args.format)?)?;
+    let of_graph = match attached::report(&args.run, &run)? {
+        Some(report) => attached::render(&report, args.format)?,
+        None => None,
+    };
+    let text = of_graph.map_or_else(|| outputs::render(&summary, &run, args.format), Ok)?;
+    terminal::print(&text)?;
     outputs::demand_right_results(&summary)
 }
 

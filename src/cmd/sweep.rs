@@ -1,22 +1,29 @@
 //! `pdl sweep`: the main job.
 
+mod resume;
+
 use std::ffi::OsString;
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+pub(super) use self::resume::taken_up;
+
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use jiff::Timestamp;
 
-use super::{device, dry_run, outputs, terminal};
+use self::resume::resume;
+use super::{device, dry_run, outputs, predict, terminal};
 use crate::analysis::Summary;
-use crate::cli::{BackendChoice, Format, SweepArgs, unread_variables};
-use crate::device::{Backend, Device, Health};
+use crate::cli::{BackendChoice, Format, SimulatedArgs, SweepArgs, unread_variables};
+use crate::device::{Backend, Device, Facts, Health};
 use crate::error::{Error, Kind, Result};
 use crate::experiment;
 use crate::measure::{self, Plan, Progress, Sink, measure_group};
 use crate::profile;
-use crate::record::{End, Manifest, PointRecord, Run, RunDir, SampleRow, read_run, schema_version};
+use crate::record::{
+    CALIBRATION, End, Manifest, PointRecord, Run, RunDir, SampleRow, read_run, schema_version,
+};
 
 /// What a finished sweep leaves; nothing after a dry run.
 #[derive(Clone, Debug, Default)]
@@ -38,12 +45,16 @@ pub fn sweep(args: &SweepArgs) -> Result<Finished> {
     if let Some(path) = &args.resume {
         return resume(args, path);
     }
-    let calibration = args.calibration.as_deref().map(calibration).transpose()?;
+    let calibration = args.calibration.as_deref().map(profile_text).transpose()?;
     let opened = device::open_for(args)?;
     if let Some(note) = &opened.note {
         terminal::note(format_args!("note: {note}"));
     }
     let device = opened.device.as_ref();
+    if args.predict {
+        let calibration = args.calibration.as_deref();
+        predict::demand_possible(&args.simulated, calibration, device.facts())?;
+    }
     let plan = match &args.repeat {
         Some(path) => again(path, args.seed)?,
         None => {
@@ -59,13 +70,21 @@ pub fn sweep(args: &SweepArgs) -> Result<Finished> {
     if let Some(text) = &calibration {
         run.write_calibration(text)?;
     }
+    if let Some(text) = args.simulated.profile.as_deref().map(profile_text).transpose()? {
+        run.write_profile(&text)?;
+    }
     run.write_manifest(&manifest("sweep", device, &plan))?;
     let recorder = Recorder::new(run, untouched(&plan));
-    measure(args.format, device, &plan, recorder)
+    measure(args.format, device, &plan, recorder, predicted(args))
+}
+
+/// What is to be predicted of the run, if anything.
+fn predicted(args: &SweepArgs) -> Option<&SimulatedArgs> {
+    args.predict.then_some(&args.simulated)
 }
 
 /// The text of a device profile that can be read.
-fn calibration(path: &Path) -> Result<String> {
+fn profile_text(path: &Path) -> Result<String> {
     profile::read(path)?;
     std::fs::read_to_string(path)
         .map_err(|error| Error::failed(format!("read {}", path.display()), error))
@@ -75,6 +94,11 @@ fn calibration(path: &Path) -> Result<String> {
 fn again(path: &Path, seed: u64) -> Result<Plan> {
     let found = read_run(path)?;
     let plan = Plan::from_record(&found.manifest.plan, seed)?;
+    if found.manifest.attached.is_some() {
+        let cause = "it is a run of a graph of another process";
+        return Err(Error::usage(format!("repeat {}", path.display()), cause)
+            .remedy("attach to the same graph again, and save that run"));
+    }
     if found.manifest.kernel.is_some() {
         let cause = "it is a run of your own kernels";
         return Err(Error::usage(format!("repeat {}", path.display()), cause)
@@ -89,66 +113,6 @@ fn again(path: &Path, seed: u64) -> Result<Plan> {
     Ok(plan.with_work(&found.points))
 }
 
-/// Goes on with a run that was cut short, on the same device, with the plan that it has.
-fn resume(args: &SweepArgs, path: &Path) -> Result<Finished> {
-    let (run, found) = RunDir::resume(path)?;
-    for note in &found.notes {
-        terminal::note(format_args!("note: {note}"));
-    }
-    let manifest = &found.manifest;
-    if manifest.kernel.is_some() {
-        let cause = "it is of your own kernels, which may have changed since";
-        return Err(Error::usage(format!("resume {}", path.display()), cause)
-            .remedy("run pdl kernel again: it takes seconds"));
-    }
-    let backend = match manifest.facts.backend {
-        Backend::Gpu => BackendChoice::Gpu,
-        Backend::Sim => BackendChoice::Sim,
-    };
-    let opened = device::open_for(&SweepArgs { backend, seed: manifest.seed, ..args.clone() })?;
-    let device = opened.device.as_ref();
-    if device.facts().uuid != manifest.facts.uuid || device.facts().driver != manifest.facts.driver
-    {
-        let (here, there) = (device.facts(), &manifest.facts);
-        return Err(Error::new(
-            Kind::Refused,
-            format!("resume {}", path.display()),
-            format!(
-                "it was measured on {} {} with driver {}, this is {} {} with driver {}",
-                there.name, there.uuid, there.driver, here.name, here.uuid, here.driver
-            ),
-        )
-        .remedy("start a new run: samples of two devices or drivers do not mix"));
-    }
-    same_program(path, manifest, device)?;
-    let plan = Plan::from_record(&manifest.plan, manifest.seed)?;
-    let groups = plan.groups();
-    let progress = groups.iter().map(|points| match measure::progress(&found, points) {
-        // What is measured from here on is marked as resumed, in a new group too.
-        Progress::Untouched => Progress::Begun(Box::default()),
-        other => other,
-    });
-    let recorder = Recorder::new(run, progress.collect());
-    measure(args.format, device, &plan, recorder)
-}
-
-/// Samples of two builds, or with and without the gate, do not mix in one arm.
-fn same_program(path: &Path, manifest: &Manifest, device: &dyn Device) -> Result<()> {
-    let program = (env!("CARGO_PKG_VERSION"), env!("PDL_REVISION"));
-    let here = (program.0, program.1, &device.facts().no_gate, &device.facts().simulation);
-    let facts = &manifest.facts;
-    let there = (&*manifest.version, &*manifest.revision, &facts.no_gate, &facts.simulation);
-    if here == there {
-        return Ok(());
-    }
-    Err(Error::new(
-        Kind::Refused,
-        format!("resume {}", path.display()),
-        format!("it was measured by another build or without a gate: {there:?}, this is {here:?}"),
-    )
-    .remedy("start a new run, or resume with the build and flags that began it"))
-}
-
 /// Nothing is measured yet.
 pub(super) fn untouched(plan: &Plan) -> Vec<Progress> {
     plan.groups().iter().map(|_| Progress::Untouched).collect()
@@ -160,11 +124,13 @@ pub(super) fn measure(
     device: &dyn Device,
     plan: &Plan,
     recorder: Recorder,
+    predicted: Option<&SimulatedArgs>,
 ) -> Result<Finished> {
     let path = recorder.run.path().to_owned();
     let measured = recorder.measure(device, plan);
     // Whatever was measured before an error is worth its tables.
-    let summary = outputs::rebuild(&path);
+    let attached = predicted.map_or(Ok(Vec::new()), |of| predict::attachments(&path, of));
+    let summary = attached.and_then(|attached| outputs::rebuild_beside(&path, &attached));
     if let Err(error) = measured {
         return Err(match error.kind() {
             Kind::Interrupted => error
@@ -180,7 +146,12 @@ pub(super) fn measure(
 }
 
 /// The manifest of a run that begins now.
-pub(super) fn manifest(what: &str, device: &dyn Device, plan: &Plan) -> Manifest {
+pub(crate) fn manifest(what: &str, device: &dyn Device, plan: &Plan) -> Manifest {
+    manifest_of(what, device.facts(), &device.health(), plan)
+}
+
+/// The same of a device that is known and not at hand.
+pub(super) fn manifest_of(what: &str, facts: &Facts, health: &Health, plan: &Plan) -> Manifest {
     let environment = std::env::vars_os()
         .map(|(name, value)| (text(name), text(value)))
         .filter(|(name, _)| name.starts_with("PDL_"))
@@ -194,10 +165,11 @@ pub(super) fn manifest(what: &str, device: &dyn Device, plan: &Plan) -> Manifest
         argv: argv(),
         environment,
         seed: plan.seed,
-        facts: device.facts().clone(),
-        health: device.health(),
+        facts: facts.clone(),
+        health: health.clone(),
         plan: plan.record(),
         kernel: None,
+        attached: None,
     }
 }
 
@@ -216,10 +188,13 @@ fn text(bytes: OsString) -> String {
 }
 
 /// UTC, whole seconds.
-fn now() -> String {
+pub(crate) fn now() -> String {
     let now = Timestamp::now();
     Timestamp::from_second(now.as_second()).unwrap_or(now).to_string()
 }
+
+/// Is told where a run lies.
+pub(super) type Teller = Box<dyn Fn(&Path)>;
 
 /// Writes what is measured as it comes, and shows how far it is.
 pub(super) struct Recorder {
@@ -230,6 +205,8 @@ pub(super) struct Recorder {
     /// How far each group is, before it is measured.
     progress: Vec<Progress>,
     clocks: Option<(u32, u32)>,
+    /// Told where the run lies once the first of several groups is measured.
+    tell: Option<Teller>,
 }
 
 impl Recorder {
@@ -240,7 +217,13 @@ impl Recorder {
         }
         let style = ProgressStyle::with_template("{bar:30} {percent:>3} %  {msg}  left: {eta}");
         bar.set_style(style.expect("the template is well formed"));
-        Recorder { run, bar, groups: progress.len(), group: 0, progress, clocks: None }
+        let groups = progress.len();
+        Recorder { run, bar, groups, group: 0, progress, clocks: None, tell: None }
+    }
+
+    /// Calls `tell` with the run's place once the first of several groups is measured.
+    pub(super) fn telling(self, tell: Teller) -> Recorder {
+        Recorder { tell: Some(tell), ..self }
     }
 
     fn measure(mut self, device: &dyn Device, plan: &Plan) -> Result<()> {
@@ -270,6 +253,9 @@ impl Recorder {
                     outcome = Err(error);
                     break;
                 }
+            }
+            if let Some(tell) = self.tell.take().filter(|_| self.groups > 1) {
+                self.bar.suspend(|| tell(self.run.path()));
             }
             for reason in device.health().throttle {
                 if !throttle.contains(&reason) {

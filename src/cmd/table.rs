@@ -27,6 +27,9 @@ const HEADER: [&str; 11] = [
     "verdict",
 ];
 
+/// Where the prediction stands: behind the period.
+const PREDICTED_COLUMN: usize = 2;
+
 /// Where the contamination index stands in the table of a pipelined group: behind the speed-up.
 const INDEX_COLUMN: usize = 5;
 
@@ -67,11 +70,14 @@ fn render(summary: &Summary, run: &Run, markdown: bool) -> String {
         for bounds in summary.bounds.iter().filter(|bounds| bounds.group == *group) {
             let _ = writeln!(text, "{}", bounds.sentence());
         }
+        for limit in summary.limits_of(*group, &run.manifest) {
+            let _ = writeln!(text, "{limit}");
+        }
         text.push('\n');
         for submission in [Submission::Graph, Submission::Stream] {
             let answer =
                 summary.answers.iter().find(|a| a.group == *group && a.submission == submission);
-            text += &block(rows, submission, answer, &latest, style);
+            text += &block(rows, submission, answer, &latest, style, summary.forecast.is_some());
         }
         for best in summary.bests.iter().filter(|best| best.group == *group) {
             let _ = writeln!(text, "{}", best.sentence);
@@ -185,6 +191,7 @@ fn block(
     answer: Option<&Answer>,
     latest: &HashMap<(&str, Arm), &PointRecord>,
     style: TableStyle,
+    predicted: bool,
 ) -> String {
     let mut rows: Vec<&&SummaryRow> =
         rows.iter().filter(|row| row.submission == submission).collect();
@@ -212,6 +219,10 @@ fn block(
     if pipelined {
         header.insert(INDEX_COLUMN, "contamination".to_owned());
     }
+    if predicted {
+        header.insert(PREDICTED_COLUMN, "off".to_owned());
+        header.insert(PREDICTED_COLUMN, "model".to_owned());
+    }
     table.set_header(header);
     for row in rows {
         let record = latest.get(&(row.point.as_str(), row.arm));
@@ -221,9 +232,19 @@ fn block(
             let index = row.contamination.map_or_else(String::new, |index| fixed(index, 4));
             cells.insert(INDEX_COLUMN, index);
         }
+        if predicted {
+            let off = row.error_pct.map_or_else(String::new, |off| format!("{} %", signed(off, 1)));
+            let said = match row.not_predicted.is_empty() {
+                true => or_absent(row.predicted_ns, us_number),
+                false => "not covered".to_owned(),
+            };
+            cells.insert(PREDICTED_COLUMN, off);
+            cells.insert(PREDICTED_COLUMN, said);
+        }
         table.add_row(cells);
     }
-    for column in table.column_iter_mut().skip(1).take(8 + usize::from(pipelined)) {
+    let numbers = 8 + usize::from(pipelined) + 2 * usize::from(predicted);
+    for column in table.column_iter_mut().skip(1).take(numbers) {
         column.set_cell_alignment(CellAlignment::Right);
     }
     format!("{}\n\n", table.trim_fmt())

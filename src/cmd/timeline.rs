@@ -16,7 +16,7 @@ use crate::error::{Error, Kind, Result};
 use crate::measure::calibrate;
 use crate::plot::{self, Context, Lanes, SM_LANES_BLOCKS, SM_LANES_NODES};
 use crate::record::{directory, write_atomically};
-use crate::timeline::{StampCost, Track, placement, stamps_csv, trace_json};
+use crate::timeline::{StampCost, Track, named_phases, placement, stamps_csv, trace_json};
 use crate::units::{or_absent, signed_percent, us, us_number};
 use crate::{experiment, interrupt, stats};
 
@@ -47,8 +47,41 @@ pub fn timeline(args: &TimelineArgs) -> Result<()> {
         }
     }
     let (chain, tracks) = measured?;
-    write_files(args, device.facts(), &chain, &tracks, &folder)?;
-    terminal::print(&render(args, device.facts(), &chain, &tracks)?)?;
+    let shown = Shown {
+        facts: device.facts(),
+        work: work(&chain),
+        chain: serde_json::json!(chain),
+        tracks: &tracks,
+        lanes: args.lanes,
+        format: args.format,
+    };
+    shown.give(&folder)
+}
+
+/// Tracks, and what is said beside them.
+pub(super) struct Shown<'a> {
+    pub facts: &'a Facts,
+    /// What every node does.
+    pub work: String,
+    /// The chain, for the JSON file.
+    pub chain: serde_json::Value,
+    pub tracks: &'a [Track],
+    pub lanes: LaneChoice,
+    pub format: FindingsFormat,
+}
+
+impl Shown<'_> {
+    /// Writes the files, prints the table, and warns where stamps change what they show.
+    pub fn give(&self, folder: &Path) -> Result<()> {
+        write_files(self, folder)?;
+        terminal::print(&render(self)?)?;
+        warn(self.tracks);
+        note(folder.display());
+        Ok(())
+    }
+}
+
+fn warn(tracks: &[Track]) {
     for track in tracks.iter().filter(|track| track.cost.ratio().abs() > COST_MOST) {
         note(format_args!(
             "warning: stamping changes {} by {}: its phases are not those of the timed chain",
@@ -56,8 +89,6 @@ pub fn timeline(args: &TimelineArgs) -> Result<()> {
             signed_percent(track.cost.ratio())
         ));
     }
-    note(folder.display());
-    Ok(())
 }
 
 /// The calibrated chain, and every arm of it.
@@ -66,9 +97,10 @@ fn tracks(args: &TimelineArgs, device: &dyn Device, chain: &Chain) -> Result<(Ch
     let mut tracks = Vec::new();
     for &arm in &args.axes().arms {
         let _range = range(device, &format!("timeline {arm}"));
-        tracks.push(track(args, device, &chain, arm)?);
+        let asked = Asked { arm, repetitions: args.repetitions, none: &no_stamps };
+        tracks.push(track(device, &chain, &asked)?);
     }
-    check_timer(device.facts(), &tracks)?;
+    check_timer(device.facts(), &tracks, "use a longer --body-us or --preamble-us")?;
     Ok((chain, tracks))
 }
 
@@ -93,8 +125,17 @@ fn check_lanes(args: &TimelineArgs, chain: &Chain) -> Result<()> {
     Err(Error::usage("draw lanes of SMs", cause).remedy("use --lanes node, or a shorter chain"))
 }
 
+/// What is asked of one arm.
+pub(super) struct Asked<'a> {
+    pub arm: Arm,
+    pub repetitions: u32,
+    /// Why there may be no stamps.
+    pub none: &'a dyn Fn(&Facts, &Chain, Arm) -> String,
+}
+
 /// One arm: verified, timed without stamps before and after, and stamped in between.
-fn track(args: &TimelineArgs, device: &dyn Device, chain: &Chain, arm: Arm) -> Result<Track> {
+pub(super) fn track(device: &dyn Device, chain: &Chain, asked: &Asked) -> Result<Track> {
+    let arm = asked.arm;
     let at = |error: Error| error.at(&arm.to_string());
     let mut prepared = device.prepare(chain, arm).map_err(at)?;
     let verification = prepared.verify().map_err(at)?;
@@ -106,11 +147,11 @@ fn track(args: &TimelineArgs, device: &dyn Device, chain: &Chain, arm: Arm) -> R
         return Err(Error::new(Kind::Wrong, "draw the timeline", cause)
             .remedy("pdl check looks for the race"));
     }
-    let half = args.repetitions.div_ceil(2);
+    let half = asked.repetitions.div_ceil(2);
     let mut samples = unstamped(prepared.as_mut(), half, arm)?;
-    let stamps = prepared.stamps(args.repetitions).map_err(at)?;
+    let stamps = prepared.stamps(asked.repetitions).map_err(at)?;
     let stamps = stamps.filter(|stamps| !stamps.blocks.is_empty()).ok_or_else(|| {
-        Error::failed(format!("stamp {arm}"), no_stamps(device.facts(), chain, arm))
+        Error::failed(format!("stamp {arm}"), (asked.none)(device.facts(), chain, arm))
             .remedy("use another arm, or fewer nodes or blocks")
     })?;
     samples.extend(unstamped(prepared.as_mut(), half, arm)?);
@@ -118,8 +159,8 @@ fn track(args: &TimelineArgs, device: &dyn Device, chain: &Chain, arm: Arm) -> R
         Error::failed(format!("time {arm}"), "every sample without stamps was spoiled")
     })?;
     let cost = StampCost { unstamped_ns, stamped_ns: stamps.duration_ns, samples: samples.len() };
-    let trigger = if arm.sweeps_trigger() { Some(args.trigger) } else { arm.fixed_trigger() };
-    Ok(Track { arm, trigger, stamps, cost })
+    let trigger = if arm.sweeps_trigger() { Some(chain.trigger) } else { arm.fixed_trigger() };
+    Ok(Track { arm, trigger, stamps, cost, kernels: Vec::new() })
 }
 
 fn unstamped(prepared: &mut dyn Prepared, count: u32, arm: Arm) -> Result<Vec<f64>> {
@@ -147,7 +188,7 @@ fn no_stamps(facts: &Facts, chain: &Chain, arm: Arm) -> String {
 }
 
 /// A timer whose step is about a node tells nothing about its phases.
-fn check_timer(facts: &Facts, tracks: &[Track]) -> Result<()> {
+pub(super) fn check_timer(facts: &Facts, tracks: &[Track], remedy: &str) -> Result<()> {
     let step = facts.timer_step_ns as f64;
     for track in tracks {
         let period = track.cost.unstamped_ns / f64::from(track.stamps.nodes().max(1));
@@ -158,20 +199,14 @@ fn check_timer(facts: &Facts, tracks: &[Track]) -> Result<()> {
                 track.arm,
                 us(period)
             );
-            return Err(Error::failed("draw the timeline", cause)
-                .remedy("use a longer --body-us or --preamble-us"));
+            return Err(Error::failed("draw the timeline", cause).remedy(remedy));
         }
     }
     Ok(())
 }
 
-fn write_files(
-    args: &TimelineArgs,
-    facts: &Facts,
-    chain: &Chain,
-    tracks: &[Track],
-    folder: &Path,
-) -> Result<()> {
+fn write_files(shown: &Shown, folder: &Path) -> Result<()> {
+    let (facts, tracks) = (shown.facts, shown.tracks);
     let write = |name: &str, text: String| {
         let path: PathBuf = folder.join(name);
         write_atomically(&path, text.as_bytes())
@@ -185,16 +220,16 @@ fn write_files(
     let caption = format!("{}, driver {driver}, pdl {version} revision {revision}", facts.label());
     let simulated = facts.backend == Backend::Sim;
     let context = Context { caption, simulated, ..Context::default() };
-    let lanes = match args.lanes {
+    let lanes = match shown.lanes {
         LaneChoice::Node => Lanes::Node,
         LaneChoice::Sm => Lanes::Sm,
     };
-    let subtitle = format!("{}. {}.", work(chain), timer(facts));
+    let subtitle = format!("{}. {}.", shown.work, timer(facts));
     let svg = plot::timeline(tracks, facts.sm_count, lanes, &subtitle, &context);
     write("timeline.svg", svg)?;
-    write("trace.json", trace_json(tracks, &format!("{}, {}", facts.label(), work(chain))))?;
+    write("trace.json", trace_json(tracks, &format!("{}, {}", facts.label(), shown.work)))?;
     write("stamps.csv", stamps_csv(tracks))?;
-    write("timeline.json", json(facts, chain, tracks)?)
+    write("timeline.json", json(shown)?)
 }
 
 /// What every node does.
@@ -220,25 +255,32 @@ fn timer(facts: &Facts) -> String {
     format!("Timer step {} ns, offsets between SMs up to {skew}", facts.timer_step_ns)
 }
 
-fn json(facts: &Facts, chain: &Chain, tracks: &[Track]) -> Result<String> {
-    let arms: Vec<_> = tracks
+fn json(shown: &Shown) -> Result<String> {
+    let facts = shown.facts;
+    let arms: Vec<_> = shown
+        .tracks
         .iter()
         .map(|track| {
-            serde_json::json!({
+            let mut arm = serde_json::json!({
                 "arm": track.arm,
                 "trigger": track.trigger,
                 "stamps": track.stamps.reduce(),
                 "cost": track.cost,
                 "cost_ratio": track.cost.ratio(),
                 "placement": placement(&track.stamps, facts.sm_count),
-            })
+            });
+            let named = named_phases(track);
+            if !named.is_empty() {
+                arm["named_phases"] = serde_json::json!(named);
+            }
+            arm
         })
         .collect();
     let document = serde_json::json!({
         "version": env!("CARGO_PKG_VERSION"),
         "revision": env!("PDL_REVISION"),
         "facts": facts,
-        "chain": chain,
+        "chain": shown.chain,
         "arms": arms,
     });
     serde_json::to_string_pretty(&document)
@@ -246,12 +288,13 @@ fn json(facts: &Facts, chain: &Chain, tracks: &[Track]) -> Result<String> {
         .map_err(|error| Error::failed("write the timeline as JSON", error))
 }
 
-fn render(args: &TimelineArgs, facts: &Facts, chain: &Chain, tracks: &[Track]) -> Result<String> {
-    let markdown = args.format == FindingsFormat::Markdown;
-    if args.format == FindingsFormat::Json {
-        return json(facts, chain, tracks);
+fn render(shown: &Shown) -> Result<String> {
+    let (facts, tracks) = (shown.facts, shown.tracks);
+    let markdown = shown.format == FindingsFormat::Markdown;
+    if shown.format == FindingsFormat::Json {
+        return json(shown);
     }
-    let mut text = format!("{}: {}\n{}\n\n", facts.label(), work(chain), timer(facts));
+    let mut text = format!("{}: {}\n{}\n\n", facts.label(), shown.work, timer(facts));
     let mut table = Table::new();
     table.load_style(if markdown { ASCII_MARKDOWN } else { NOTHING });
     table.set_header([
@@ -278,7 +321,29 @@ fn render(args: &TimelineArgs, facts: &Facts, chain: &Chain, tracks: &[Track]) -
     text += "\nµs, medians over hops of the stamped run of median duration; launch gap below zero: \
              overlap; useful: preamble under\nthe primary; stamping: the stamped chain against the \
              median without stamps\n";
+    text += &named_text(tracks);
     Ok(text)
+}
+
+/// What kernels name themselves, a line a kernel and arm.
+fn named_text(tracks: &[Track]) -> String {
+    let mut text = String::new();
+    for track in tracks {
+        let phases = named_phases(track);
+        for kernel in phases.chunk_by(|a, b| a.kernel == b.kernel) {
+            let each = kernel
+                .iter()
+                .map(|p| format!("{} {} from {}", p.name, us(p.duration_ns), us(p.after_begin_ns)));
+            let each = each.collect::<Vec<_>>().join(", ");
+            let _ = writeln!(text, "{} {}: {each}", track.arm, kernel[0].kernel);
+        }
+    }
+    if !text.is_empty() {
+        text = format!(
+            "\nphases that kernels name, from the block's begin, medians over blocks and nodes\n{text}"
+        );
+    }
+    text
 }
 
 fn cells(track: &Track, facts: &Facts) -> [String; 12] {

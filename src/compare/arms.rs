@@ -99,6 +99,7 @@ fn draft(side: &Side, run: &Indexed, of_a: &Entry, of_b: &Entry) -> Draft {
         point_b: of_b.record.point.clone(),
         arm: of_b.record.arm,
         trigger,
+        flips: Vec::new(),
         samples_a: row_a.map_or(0, |row| row.samples),
         samples_b: row_b.map_or(0, |row| row.samples),
         period_a_ns: period(row_a),

@@ -10,7 +10,9 @@ use crate::units::us;
 /// without its name in the plan.
 pub(super) fn key(manifest: &Manifest, record: &PointRecord) -> String {
     let trigger = record.trigger.map_or_else(|| "-".to_owned(), |trigger| trigger.to_string());
-    format!("{} {trigger} {}", record.arm, group_key(manifest, &record.chain))
+    let flips = manifest.attached.as_ref().map(|attached| attached.flips_of(&record.point));
+    let flips = flips.map_or_else(String::new, |flips| format!("{flips:?} "));
+    format!("{} {trigger} {flips}{}", record.arm, group_key(manifest, &record.chain))
 }
 
 /// The definition of a group: a chain without trigger and amounts. Of the user's own kernels their
@@ -25,6 +27,7 @@ pub(super) fn group_key(manifest: &Manifest, chain: &Chain) -> String {
         chain.shape = Shape::default();
     }
     (chain.preamble.units, chain.body.units) = (0, 0);
+    let kernels = kernels.or_else(|| manifest.attached.as_ref().map(|own| own.graph.clone()));
     let chain = serde_json::to_string(&chain).expect("a chain is plain data with text for keys");
     format!("{chain} {}", kernels.unwrap_or_default())
 }
@@ -82,6 +85,9 @@ pub(super) fn group_label(manifest: &Manifest, chain: &Chain) -> String {
         };
         return format!("{}{axes}: {}", run.name, variant.nodes_text());
     }
+    if let Some(attached) = &manifest.attached {
+        return format!("the attached graph {} of {} nodes", attached.graph, chain.nodes);
+    }
     let body = match chain.body.target {
         Target::Ns(ns) => us(ns),
         Target::Bytes(bytes) => format!("{bytes} B"),
@@ -117,7 +123,9 @@ pub(super) fn group_label(manifest: &Manifest, chain: &Chain) -> String {
 /// A point × arm that only one run has: `graph-pdl 4/8 of fma 4.000 µs …`.
 pub(super) fn label(manifest: &Manifest, record: &PointRecord) -> String {
     let group = group_label(manifest, &record.chain);
-    format!("{} of {group}", arm_label(record.arm, record.trigger))
+    let flips = manifest.attached.as_ref().map_or(0, |a| a.flips_of(&record.point).len());
+    let flips = if flips > 0 { format!(" with {flips} edges flipped") } else { String::new() };
+    format!("{}{flips} of {group}", arm_label(record.arm, record.trigger))
 }
 
 /// An arm and its trigger: `graph-pdl 4/8`.
@@ -193,6 +201,7 @@ mod tests {
                 variants,
                 compiler: String::new(),
                 unsafe_no_sync: false,
+                sha256: String::new(),
             }),
             ..manifest()
         };

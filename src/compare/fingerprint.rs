@@ -5,6 +5,7 @@ use std::fmt::Display;
 use serde::Serialize;
 
 use super::Side;
+use crate::device::Facts;
 use crate::record::Manifest;
 
 /// Clocks further apart than this part are not the same clock: NVML's steps are 15 MHz.
@@ -33,6 +34,7 @@ pub(super) fn mismatches(a: &Side, b: &Side) -> Vec<Mismatch> {
     let (left, right) = (&a.manifest.facts, &b.manifest.facts);
     hold("backend", left.backend.to_string(), right.backend.to_string());
     hold("device", text(&left.name), text(&right.name));
+    hold("simulation", made_of(left), made_of(right));
     let capability = |(major, minor): (u32, u32)| format!("{major}.{minor}");
     hold("capability", capability(left.capability), capability(right.capability));
     hold("sm-count", left.sm_count.to_string(), right.sm_count.to_string());
@@ -83,6 +85,14 @@ fn same_clock(a: Option<u32>, b: Option<u32>) -> bool {
         (Some(a), Some(b)) => f64::from(a.abs_diff(b)) <= CLOCK * f64::from(a.max(b)),
         (a, b) => a == b,
     }
+}
+
+/// The profile and the model of a simulated device.
+fn made_of(facts: &Facts) -> String {
+    facts.simulation.as_ref().map_or_else(
+        || "unknown".to_owned(),
+        |made| format!("{} {:?} {:?}", made.profile, made.model, made.origin).to_lowercase(),
+    )
 }
 
 fn text(value: &str) -> String {

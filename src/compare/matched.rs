@@ -1,6 +1,6 @@
 //! Which points two runs have in common.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use super::definition::{key, label};
 use crate::analysis::{Entry, Indexed};
@@ -33,11 +33,15 @@ pub(super) fn matched<'r, 'a>(
         of_b.entry(key(right.manifest, entry.record)).or_insert(entry);
     }
     let mut matched = Matched { both: Vec::new(), only_a: Vec::new(), only_b: Vec::new() };
+    let mut seen = HashSet::new();
     for entry in entries(left) {
-        match of_b.remove(&key(left.manifest, entry.record)) {
+        let key = key(left.manifest, entry.record);
+        match of_b.remove(&key) {
             Some(other) => matched.both.push((entry, other)),
+            None if seen.contains(&key) => {}
             None => matched.only_a.push(label(left.manifest, entry.record)),
         }
+        seen.insert(key);
     }
     let left_over = entries(right).filter(|entry| {
         of_b.get(&key(right.manifest, entry.record))

@@ -2,7 +2,7 @@
 //!
 //! A row has a verdict only where both runs measured the same definition with the same amounts of
 //! work, and the fixed kernel tells that the device was in the same state. Then three references
-//! have to agree ([`views`]), beyond what two processes were seen to differ by ([`allowance`]).
+//! have to agree (`views`), beyond what two processes were seen to differ by (`allowance`).
 
 mod across;
 mod allowance;

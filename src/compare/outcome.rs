@@ -44,6 +44,9 @@ pub struct Row {
     pub arm: Arm,
     /// Where a block triggers.
     pub trigger: Option<Trigger>,
+    /// Of an attached graph: edges that are made programmatic, indices in its listing.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub flips: Vec<u32>,
     /// Samples of the first.
     pub samples_a: u32,
     /// Samples of the second.
@@ -69,6 +72,23 @@ pub struct Row {
     pub verdict: Change,
     /// Reason codes.
     pub reasons: Vec<String>,
+}
+
+impl Row {
+    /// Where a block triggers, or which edges are flipped, in a few words; empty for neither.
+    pub fn place(&self) -> String {
+        const SHOWN: usize = 4;
+        if let Some(trigger) = self.trigger {
+            return trigger.to_string();
+        }
+        let numbers: Vec<String> = self.flips.iter().take(SHOWN).map(u32::to_string).collect();
+        match (self.flips.len(), self.flips.len().saturating_sub(SHOWN)) {
+            (0, _) => String::new(),
+            (1, _) => format!("edge {}", numbers[0]),
+            (_, 0) => format!("edges {}", numbers.join(", ")),
+            (_, more) => format!("edges {} and {more} more", numbers.join(", ")),
+        }
+    }
 }
 
 /// How the fixed kernel of one group did in both runs.

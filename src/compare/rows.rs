@@ -11,7 +11,7 @@ use super::outcome::Row;
 use super::runs::Options;
 use super::views::{Pair, Rounds, View};
 use crate::analysis::{Entry, Indexed};
-use crate::chain::Arm;
+use crate::chain::{Arm, Trigger};
 use crate::record::SummaryRow;
 use crate::stats::holm;
 
@@ -48,6 +48,11 @@ pub(super) fn draft(
         point_b: of_b.record.point.clone(),
         arm: of_a.record.arm,
         trigger: of_a.record.trigger,
+        flips: left
+            .manifest
+            .attached
+            .as_ref()
+            .map_or_else(Vec::new, |graph| graph.flips_of(&of_a.record.point).to_vec()),
         samples_a: row_a.as_ref().map_or(0, |row| row.samples),
         samples_b: row_b.as_ref().map_or(0, |row| row.samples),
         period_a_ns: number(&row_a, |row| row.period_ns),
@@ -70,6 +75,7 @@ pub(super) fn draft(
         let known = Known {
             arm: row.arm,
             body_kind: of_a.record.chain.body.kind,
+            at_end: row.trigger.is_none_or(Trigger::at_end),
             period_ns,
             body_ns: of_a.record.body_ns,
             floors_ns: floor(a, of_a).unwrap_or(0.0) + floor(b, of_b).unwrap_or(0.0),

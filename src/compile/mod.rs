@@ -63,6 +63,8 @@ pub struct Compiled {
     pub arch: u32,
     /// Its kernels, in its order.
     pub kernels: Vec<KernelCode>,
+    /// Whether it has variables in global memory, by which its kernels may hand values on.
+    pub variables: bool,
     /// Whether it was there already.
     pub cached: bool,
     /// What the compiler said, as it is.
@@ -73,6 +75,7 @@ impl Compiled {
     fn new(bytes: Vec<u8>, source: &Path, cached: bool, said: String) -> Result<Compiled> {
         let cubin = cubin::read(&bytes)
             .map_err(|cause| Error::failed(format!("use {}", source.display()), cause))?;
+        let (arch, variables) = (cubin.arch, cubin.variables);
         let kernels = cubin.functions.into_iter().filter(|function| function.kernel);
         let kernels = kernels.map(|function| KernelCode {
             short: short_name(&function.name),
@@ -82,7 +85,7 @@ impl Compiled {
             parameters: function.parameters,
             name: function.name,
         });
-        Ok(Compiled { arch: cubin.arch, kernels: kernels.collect(), bytes, cached, said })
+        Ok(Compiled { arch, kernels: kernels.collect(), variables, bytes, cached, said })
     }
 
     /// The kernel that a node names: mangled, or as C++ writes it.

@@ -109,7 +109,8 @@ impl Nvcc {
         let mut said = String::from_utf8_lossy(&output.stderr).into_owned();
         said += &String::from_utf8_lossy(&output.stdout);
         if !output.status.success() {
-            let error = cannot(&format!("nvcc ended with {}", output.status));
+            let error = cannot(&format!("nvcc ended with {}", output.status))
+                .remedy("what the compiler said stands above, with file and line");
             return Err(Failure { error, said });
         }
         let bytes = std::fs::read(&cubin).map_err(|error| cannot(&error))?;

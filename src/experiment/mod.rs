@@ -3,4 +3,4 @@
 pub mod calibration;
 mod sweep;
 
-pub use sweep::{Axes, Grid, chains, default_arms, plan};
+pub use sweep::{Axes, Grid, chains, default_arms, plan, plan_of};

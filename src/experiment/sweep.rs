@@ -53,7 +53,65 @@ pub struct Axes {
     pub modes: Vec<Mode>,
 }
 
+impl Default for Axes {
+    /// Those of the main job: twelve triggers, streams and graphs with their controls, 50 nodes, one
+    /// block of 128 threads an SM, a preamble of 2 µs, bodies of multiply-adds and of streaming.
+    fn default() -> Self {
+        let chain = Chain::default();
+        let body_kinds = vec![BodyKind::Fma, BodyKind::Hbm];
+        Axes { grids: vec![Grid::PerSm], body_kinds, ..Axes::of(&chain) }
+    }
+}
+
 impl Axes {
+    /// All default triggers and arms of one chain. Of shared memory, whole KiB are taken.
+    pub fn of(chain: &Chain) -> Axes {
+        let shape = &chain.shape;
+        Axes {
+            triggers: Trigger::defaults(),
+            arms: default_arms(),
+            nodes: vec![chain.nodes],
+            grids: vec![Grid::Blocks(shape.grid_blocks)],
+            block_threads: vec![shape.block_threads],
+            shared_kib: vec![shape.shared_bytes.div_ceil(1024)],
+            cluster_blocks: vec![shape.cluster_blocks],
+            preamble_kinds: vec![chain.preamble.kind],
+            preamble_us: vec![chain.preamble.target_ns / 1e3],
+            body_kinds: vec![chain.body.kind],
+            bodies: vec![chain.body.target],
+            trigger_by: vec![chain.trigger_by],
+            l2: vec![chain.l2],
+            modes: vec![chain.mode],
+        }
+    }
+
+    /// Refuses an axis without a value.
+    ///
+    /// # Errors
+    /// A usage error that names it.
+    pub fn check(&self) -> Result<()> {
+        let empty = [
+            ("triggers", self.triggers.is_empty()),
+            ("arms", self.arms.is_empty()),
+            ("nodes", self.nodes.is_empty()),
+            ("grids", self.grids.is_empty()),
+            ("block_threads", self.block_threads.is_empty()),
+            ("shared_kib", self.shared_kib.is_empty()),
+            ("cluster_blocks", self.cluster_blocks.is_empty()),
+            ("preamble_kinds", self.preamble_kinds.is_empty()),
+            ("preamble_us", self.preamble_us.is_empty()),
+            ("body_kinds", self.body_kinds.is_empty()),
+            ("bodies", self.bodies.is_empty()),
+            ("trigger_by", self.trigger_by.is_empty()),
+            ("l2", self.l2.is_empty()),
+            ("modes", self.modes.is_empty()),
+        ];
+        match empty.iter().find(|(_, empty)| *empty) {
+            None => Ok(()),
+            Some((axis, _)) => Err(Error::usage(format!("sweep over {axis}"), "it has no value")),
+        }
+    }
+
     /// The same with isolated chains beside pipelined ones: what pipelined chains seem to save is
     /// contaminated by the chain before, and how much shows only beside isolated ones.
     pub fn with_isolated(mut self) -> Axes {
@@ -75,18 +133,30 @@ pub fn default_arms() -> Vec<Arm> {
 /// # Errors
 /// A usage error for what no GPU could run, or too large a product.
 pub fn plan(axes: &Axes, seed: u64, stopping: Stopping, device: &dyn Device) -> Result<Plan> {
-    let arms = with_controls(&axes.arms);
+    Ok(plan_of(&chains(axes, device)?, &axes.arms, &axes.triggers, seed, stopping))
+}
+
+/// The plan that compares `arms` at `triggers` on every one of these chains: a group each. What
+/// effects stand on is added, as in [`plan`].
+pub fn plan_of(
+    chains: &[Chain],
+    asked: &[Arm],
+    triggers: &[Trigger],
+    seed: u64,
+    stopping: Stopping,
+) -> Plan {
+    let arms = with_controls(asked);
     let mut plan = Plan { points: Vec::new(), seed, stopping };
     // A control that only an arm with a trigger of its own needs is not swept.
-    let swept = axes.arms.iter().any(|arm| arm.sweeps_trigger());
-    let triggers = if swept { &axes.triggers[..] } else { &[] };
-    for (group, chain) in chains(axes, device)?.into_iter().enumerate() {
-        group_points(&mut plan.points, group as u32, chain, &arms, triggers);
+    let swept = asked.iter().any(|arm| arm.sweeps_trigger());
+    let triggers = if swept { triggers } else { &[] };
+    for (&chain, group) in chains.iter().zip(0..) {
+        group_points(&mut plan.points, group, chain, &arms, triggers);
     }
     let arms = plan.points.iter().flat_map(|point| &point.arms);
     let effects = arms.filter(|arm| arm.baseline().is_some()).count();
     plan.stopping = plan.stopping.for_effects(effects);
-    Ok(plan)
+    plan
 }
 
 fn with_controls(asked: &[Arm]) -> Vec<Arm> {

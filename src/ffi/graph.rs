@@ -77,6 +77,9 @@ pub struct AttachArgs {
 pub struct AttachedGraph {
     #[cfg(feature = "cuda")]
     graph: Mutex<crate::gpu::user_graph::Embedded>,
+    /// What the last run was made from.
+    #[cfg(feature = "cuda")]
+    last: Mutex<Option<attach::Attributed>>,
 }
 
 #[cfg(feature = "cuda")]
@@ -180,7 +183,7 @@ mod device {
         };
         // SAFETY: as above.
         let graph = unsafe { Embedded::attach(args.graph, memory, &code) }?;
-        Ok(AttachedGraph { graph: Mutex::new(graph) })
+        Ok(AttachedGraph { graph: Mutex::new(graph), last: Mutex::default() })
     }
 }
 
@@ -347,6 +350,20 @@ pub unsafe extern "C" fn pdl_lab_run(
     })
 }
 
+/// What the last run was made from.
+///
+/// # Safety
+/// As the header says.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn pdl_lab_trials(graph: *mut AttachedGraph, to: *mut *mut c_char) -> i32 {
+    guarded(|| {
+        // SAFETY: the caller's promise.
+        let text = unsafe { attached(graph) }?.trials()?;
+        // SAFETY: as above.
+        unsafe { hand_out(to, &text) }
+    })
+}
+
 /// Makes edges of the caller's own graph programmatic.
 ///
 /// # Safety
@@ -414,7 +431,17 @@ impl AttachedGraph {
         options: &attach::Options,
         watch: &mut dyn FnMut(&attach::Progress) -> bool,
     ) -> Result<attach::Report> {
-        self.lock().with(|graph| graph.attribute(options, watch))
+        let (report, attributed) =
+            self.lock().with(|graph| graph.attribute_recorded(options, watch))?;
+        *self.last.lock().unwrap_or_else(PoisonError::into_inner) = Some(attributed);
+        Ok(report)
+    }
+
+    fn trials(&self) -> Result<String> {
+        match &*self.last.lock().unwrap_or_else(PoisonError::into_inner) {
+            Some(last) => json(last),
+            None => Err(Error::usage("give the trials out", "nothing was run yet")),
+        }
     }
 }
 
@@ -436,6 +463,10 @@ impl AttachedGraph {
     }
 
     fn race(&self, _: u32, _: &attach::Options) -> Result<attach::Race> {
+        Err(no_gpu())
+    }
+
+    fn trials(&self) -> Result<String> {
         Err(no_gpu())
     }
 

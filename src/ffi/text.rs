@@ -1,9 +1,13 @@
 //! Functions that need no GPU: options, tables, pages.
 
 use std::ffi::c_char;
+use std::path::Path;
 
 use super::boundary::{guarded, hand_out, text};
-use crate::attach::{Listing, Options, Report, listing_table, patch, report_page, report_table};
+use crate::attach::{
+    Attributed, Listing, Options, Report, listing_table, patch, report_page, report_table,
+};
+use crate::cmd;
 use crate::error::{Error, Result};
 
 /// Options from JSON; the defaults where there is none.
@@ -87,6 +91,24 @@ pub unsafe extern "C" fn pdl_lab_patch(json: *const c_char, to: *mut *mut c_char
             .ok_or_else(|| Error::usage("make a patch", "there is no report"))?;
         // SAFETY: the caller's promise.
         unsafe { hand_out(to, &patch(&report(json)?)) }
+    })
+}
+
+/// Writes what `pdl_lab_trials` gave as a run directory.
+///
+/// # Safety
+/// Both texts end with a zero byte.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn pdl_lab_save(trials: *const c_char, directory: *const c_char) -> i32 {
+    guarded(|| {
+        // SAFETY: the caller's promise.
+        let (trials, directory) = unsafe { (text(trials, "the trials")?, text(directory, "it")?) };
+        let (Some(trials), Some(directory)) = (trials, directory) else {
+            return Err(Error::usage("save the run", "trials and directory are needed"));
+        };
+        let attributed: Attributed = serde_json::from_str(trials)
+            .map_err(|error| Error::failed("read the trials", error))?;
+        cmd::save_attributed(&attributed, Path::new(directory))
     })
 }
 

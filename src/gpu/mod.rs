@@ -31,4 +31,4 @@ pub mod user_graph;
 pub use driver::{Absence, Gpu, open, open_at};
 pub use hook::{Hook, StreamForm};
 pub use host_cost::{HostCost, HostLoop};
-pub use user_chain::{EdgeRace, UserChains};
+pub use user_chain::{ByHand, Launcher, RaceSubject, UserChains};

@@ -89,6 +89,24 @@ pub unsafe fn add_witness(graph: *mut c_void, begin_ns: u64) -> Result<*mut c_vo
     Ok(node)
 }
 
+/// Queues a stand-in behind a full dependency.
+///
+/// # Safety
+/// Every pointer in `args` is live until the work on the stream is done.
+pub unsafe fn launch_stand_in(stream: RawStream, args: &StandInArgs) -> CudaResult {
+    // SAFETY: the arguments are read before the call returns; the rest is the caller's promise.
+    check(unsafe { sys::pdl_launch_stand_in(stream, args) })
+}
+
+/// Queues a kernel that writes when it began, behind a full dependency.
+///
+/// # Safety
+/// `begin_ns` is a device address of 8 bytes that is live until the work on the stream is done.
+pub unsafe fn launch_witness(stream: RawStream, begin_ns: u64) -> CudaResult {
+    // SAFETY: the caller's promise.
+    check(unsafe { sys::pdl_launch_witness(stream, begin_ns as *mut u64) })
+}
+
 /// A kernel to try the race check on: `output[i] = input[i] + 1`, both of `count` words.
 ///
 /// # Safety

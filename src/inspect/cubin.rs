@@ -22,6 +22,8 @@ const STACK: u8 = 0x12;
 /// word with the size in its upper 14 bits.
 const PARAMETER: u8 = 0x17;
 const INFO: &str = ".nv.info.";
+/// Sections of variables in global memory, without and with a first value.
+const VARIABLES: [&str; 2] = [".nv.global", ".nv.global.init"];
 
 /// A cubin.
 #[derive(Clone, Debug, Default)]
@@ -30,6 +32,8 @@ pub(crate) struct Cubin {
     pub(crate) arch: u32,
     /// Whether it is to be linked with others, whose functions its kernels may call.
     pub(super) relocatable: bool,
+    /// Whether it has variables in global memory.
+    pub(crate) variables: bool,
     /// Sections with code.
     pub(crate) functions: Vec<Function>,
 }
@@ -103,6 +107,7 @@ fn parse(bytes: &[u8]) -> Result<Cubin, Malformed> {
     let mut cubin = Cubin {
         arch: machine_code::architecture(header.e_flags.get(endian).0),
         relocatable: header.e_type.get(endian) == object::elf::ET_REL,
+        variables: false,
         functions: Vec::new(),
     };
     let mut shared: HashMap<&[u8], u32> = HashMap::new();
@@ -112,6 +117,8 @@ fn parse(bytes: &[u8]) -> Result<Cubin, Malformed> {
         let name = sections.section_name(endian, section)?;
         if name == b".nv.info" {
             attributes.read(section.data(endian, bytes)?);
+        } else if VARIABLES.iter().any(|variables| variables.as_bytes() == name) {
+            cubin.variables = true;
         } else if let Some(kernel) = name.strip_prefix(INFO.as_bytes()) {
             parameters.insert(kernel, read_parameters(section.data(endian, bytes)?));
         } else if let Some(kernel) = name.strip_prefix(SHARED.as_bytes()) {

@@ -3,10 +3,23 @@
 use std::collections::HashMap;
 use std::path::PathBuf;
 
+use sha2::{Digest, Sha256};
+
 use crate::chain::{Sites, Trigger};
 use crate::chain_file::{Edge, Loaded, Resolved, ResolvedNode, suggestion};
-use crate::compile::{Cache, Compiled, Failure, Job, KernelCode, Nvcc, compile_all};
+use crate::compile::{Cache, Compiled, Failure, Job, KernelCode, Nvcc, check_flag, compile_all};
 use crate::error::{Error, Kind, Result};
+
+/// The triggers whose syncs differ: where a kernel triggers is nothing to the edge before it.
+pub fn distinct_syncs(triggers: &[Trigger]) -> Vec<Trigger> {
+    let mut distinct: Vec<Trigger> = Vec::new();
+    for &trigger in triggers {
+        if distinct.iter().all(|known| known.sites().syncs != trigger.sites().syncs) {
+            distinct.push(trigger);
+        }
+    }
+    distinct
+}
 
 /// Machine code of a chain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -21,10 +34,24 @@ pub enum Code {
     Check(Sites, u32),
 }
 
+/// Sleep behind every trigger of a delayed chain, ns: what a launch takes many times over.
+pub const DELAY_NS: u32 = 100_000;
+
 impl Code {
     /// The code that a subject and its control run at a trigger.
     pub fn at(trigger: Trigger) -> Code {
         Code::Sites(trigger.sites())
+    }
+
+    /// The code that triggers there and has no sync: what a race check must catch.
+    pub fn without_sync(trigger: Trigger) -> Code {
+        Code::Sites(Sites { syncs: 0, ..trigger.sites() })
+    }
+
+    /// The code that sleeps behind each trigger; `None` where there is no trigger to sleep behind.
+    pub fn delayed(trigger: Trigger) -> Option<Code> {
+        let sites = trigger.sites();
+        (sites.triggers != 0).then_some(Code::Check(sites, DELAY_NS))
     }
 
     fn flags(self) -> Vec<String> {
@@ -85,6 +112,9 @@ impl Build {
         nvcc: Option<&Nvcc>,
         cache: &Cache,
     ) -> Result<Build, Failure> {
+        for flag in &loaded.file.flags {
+            check_flag(flag.get_ref()).map_err(|cause| loaded.error(flag.span(), cause))?;
+        }
         let variants: Vec<Resolved> =
             loaded.variants()?.iter().map(|axes| loaded.resolve(axes)).collect::<Result<_>>()?;
         let mut jobs: Vec<Job> = Vec::new();
@@ -116,6 +146,25 @@ impl Build {
     /// The code of every node of a variant; `None` where it was not compiled.
     pub fn nodes(&self, variant: usize, code: Code) -> Option<&[NodeCode]> {
         self.nodes.get(&(variant, code)).map(Vec::as_slice)
+    }
+
+    /// SHA-256 of what is timed: launches, arguments, fills and the machine code of every trigger.
+    pub fn fingerprint(&self, triggers: &[Trigger]) -> String {
+        let of: Vec<_> = self.cubins.iter().map(|cubin| Sha256::digest(&cubin.bytes)).collect();
+        let mut all = Sha256::new();
+        for (at, variant) in self.variants.iter().enumerate() {
+            for code in std::iter::once(Code::Off).chain(triggers.iter().map(|&t| Code::at(t))) {
+                for node in self.nodes(at, code).unwrap_or_default() {
+                    all.update(of[node.cubin]);
+                    all.update(self.kernel(*node).name.as_bytes());
+                }
+            }
+            // Where the file says it is nothing to what is timed.
+            let still = |node: &ResolvedNode| ResolvedNode { span: 0..0, ..node.clone() };
+            let nodes: Vec<ResolvedNode> = variant.nodes.iter().map(still).collect();
+            all.update(format!("{:?} {nodes:?} {}", variant.buffers, variant.repeat));
+        }
+        all.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
     }
 
     /// A node's kernel.
@@ -193,13 +242,14 @@ fn job(loaded: &Loaded, variant: &Resolved, code: Code, source: usize, target: &
         instances: Vec::new(),
     };
     if job.source.extension().is_some_and(|extension| extension == "ptx") {
-        job.flags = file.flags.iter().filter(|flag| flag.starts_with("-O")).cloned().collect();
+        let flags = file.flags.iter().map(|flag| flag.get_ref());
+        job.flags = flags.filter(|flag| flag.starts_with("-O")).cloned().collect();
     }
     // PTX and cubins have no marks: one job for all codes.
     if !is_cu {
         return job;
     }
-    job.flags.clone_from(&file.flags);
+    job.flags = file.flags.iter().map(|flag| flag.get_ref().clone()).collect();
     job.flags.extend(code.flags());
     for define in &file.defines {
         let name = define.get_ref();
@@ -290,5 +340,8 @@ fn check_arguments(loaded: &Loaded, node: &ResolvedNode, kernel: &KernelCode) ->
             given.len()
         ),
     };
-    Err(loaded.error(node.span.clone(), cause))
+    Err(loaded.error(node.span.clone(), cause).remedy(
+        "args gives one value a parameter, in their order and of their sizes: a buffer's name, or a \
+         typed number such as { i32 = 4 }",
+    ))
 }

@@ -1,5 +1,7 @@
 //! What a buffer holds when a chain begins. The same bytes on every machine.
 
+use std::sync::{Mutex, PoisonError};
+
 use half::{bf16, f16};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -25,18 +27,7 @@ pub fn bytes(buffer: &ResolvedBuffer) -> Result<Vec<u8>> {
             // Every buffer has its own numbers.
             let name =
                 buffer.name.bytes().fold(*seed, |seed, b| seed.rotate_left(7) ^ u64::from(b));
-            let mut rng = ChaCha8Rng::seed_from_u64(name);
-            let mut bytes = Vec::with_capacity(length);
-            for _ in 0..buffer.length {
-                let part: f64 = rng.random();
-                let number = if whole(buffer.element) {
-                    (low.ceil() + (part * (high.floor() - low.ceil() + 1.0)).floor()).min(*high)
-                } else {
-                    low + part * (high - low)
-                };
-                write(buffer.element, Number::Real(number), &mut bytes);
-            }
-            Ok(bytes)
+            Ok(random(buffer, name, *low, *high))
         }
         Fill::Npy(name) => {
             let action = || format!("fill {} from {name}", buffer.name);
@@ -46,6 +37,48 @@ pub fn bytes(buffer: &ResolvedBuffer) -> Result<Vec<u8>> {
             array.map_err(|cause| Error::failed(action(), cause))
         }
     }
+}
+
+/// Elements that one thread makes at a time.
+const PART: usize = 1 << 16;
+
+/// Random numbers, made by all processors: each part begins where its numbers lie in the one stream of
+/// the seed, so that the bytes are the same however many there are.
+fn random(buffer: &ResolvedBuffer, seed: u64, low: f64, high: f64) -> Vec<u8> {
+    let (element, size) = (buffer.element, buffer.element.bytes() as usize);
+    let mut bytes = vec![0; buffer.bytes() as usize];
+    let parts: Mutex<Vec<(usize, &mut [u8])>> =
+        Mutex::new(bytes.chunks_mut(PART * size).enumerate().collect());
+    let work = || {
+        let mut made = Vec::with_capacity(PART * size);
+        loop {
+            let part = parts.lock().unwrap_or_else(PoisonError::into_inner).pop();
+            let Some((place, part)) = part else { break };
+            let mut rng = ChaCha8Rng::seed_from_u64(seed);
+            // Two words a number.
+            rng.set_word_pos(2 * (place * PART) as u128);
+            made.clear();
+            for _ in 0..part.len() / size {
+                let part: f64 = rng.random();
+                let number = if whole(element) {
+                    (low.ceil() + (part * (high.floor() - low.ceil() + 1.0)).floor()).min(high)
+                } else {
+                    low + part * (high - low)
+                };
+                write(element, Number::Real(number), &mut made);
+            }
+            part.copy_from_slice(&made);
+        }
+    };
+    let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    let threads = threads.min((buffer.length as usize).div_ceil(PART));
+    std::thread::scope(|scope| {
+        for _ in 1..threads {
+            scope.spawn(work);
+        }
+        work();
+    });
+    bytes
 }
 
 #[derive(Clone, Copy)]
@@ -94,6 +127,18 @@ mod tests {
         assert_eq!(of(Element::F16, 2), [0, 0, 0x00, 0x3c]);
         assert_eq!(of(Element::Bf16, 2), [0, 0, 0x80, 0x3f]);
         assert_eq!(of(Element::F32, 2)[4..], 1.0_f32.to_le_bytes());
+    }
+
+    #[test]
+    fn random_numbers_are_those_of_one_stream_however_they_are_made() {
+        let length = 3 * PART as u64 + 17;
+        let fill = Fill::Random { seed: 5, low: -1.0, high: 1.0 };
+        let made = bytes(&buffer(Element::F64, length, fill)).unwrap();
+        let mut rng = ChaCha8Rng::seed_from_u64(5_u64.rotate_left(7) ^ u64::from(b'x'));
+        for (at, bytes) in made.chunks(8).enumerate() {
+            let part: f64 = rng.random();
+            assert_eq!(f64::from_le_bytes(bytes.try_into().unwrap()), -1.0 + part * 2.0, "{at}");
+        }
     }
 
     #[test]

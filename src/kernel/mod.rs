@@ -2,6 +2,7 @@
 //! syncs checked. Knows compilers and files, and no device.
 
 mod build;
+mod checked;
 mod emit;
 mod external;
 mod fill;
@@ -10,9 +11,10 @@ mod policy;
 #[cfg(test)]
 mod tests;
 
-pub use build::{Build, Code, NodeCode, Target};
+pub use build::{Build, Code, DELAY_NS, NodeCode, Target, distinct_syncs};
+pub use checked::{Checked, CheckedDelay, CheckedEdge, DelayedRun, EdgeRace};
 pub use emit::{header, patch};
 pub use external::{Written, check_outputs};
 pub use fill::bytes;
-pub use plan::{plan, record};
+pub use plan::{plan, record, with_pipelined};
 pub use policy::{Decision, Policy, PolicyRow};

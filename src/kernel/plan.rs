@@ -10,7 +10,8 @@ use crate::record::{KernelNode, KernelRun, KernelVariant, PlanPoint};
 
 /// One group a variant; arms as in a sweep, each trigger a choice of sites.
 pub fn plan(build: &Build, triggers: &[Trigger], l2: L2, seed: u64, stopping: Stopping) -> Plan {
-    const FIXED: [Arm; 5] = [Arm::Stream, Arm::StreamAa, Arm::Graph, Arm::GraphAa, Arm::Sentinel];
+    const FIXED: [Arm; 6] =
+        [Arm::Stream, Arm::StreamAa, Arm::Graph, Arm::GraphAa, Arm::GraphCompletion, Arm::Sentinel];
     const SWEPT: [Arm; 4] = [Arm::StreamFull, Arm::StreamPdl, Arm::GraphFull, Arm::GraphPdl];
     let mut points: Vec<PlanPoint> = Vec::new();
     for (variant, resolved) in build.variants.iter().enumerate() {
@@ -27,6 +28,22 @@ pub fn plan(build: &Build, triggers: &[Trigger], l2: L2, seed: u64, stopping: St
     let effects =
         points.iter().flat_map(|p| &p.arms).filter(|arm| arm.baseline().is_some()).count();
     Plan { points, seed, stopping: stopping.for_effects(effects) }
+}
+
+/// The same plan, and behind it every group once more with chains back to back. Isolated groups stay
+/// where they were, so that policies are theirs.
+pub fn with_pipelined(mut plan: Plan) -> Plan {
+    let groups = plan.groups().len() as u32;
+    let isolated = plan.points.clone();
+    for mut point in isolated {
+        point.point = format!("p{:03}", plan.points.len());
+        point.group += groups;
+        point.chain.mode = Mode::Pipelined;
+        plan.points.push(point);
+    }
+    let arms = plan.points.iter().flat_map(|p| &p.arms);
+    let effects = arms.filter(|arm| arm.baseline().is_some()).count();
+    Plan { stopping: plan.stopping.for_effects(effects), ..plan }
 }
 
 /// The chain as the rest of the program knows it: its length, and the shape of its first kernel.
@@ -50,7 +67,13 @@ fn chain(variant: usize, resolved: &Resolved, l2: L2) -> Chain {
 }
 
 /// What the manifest keeps.
-pub fn record(loaded: &Loaded, build: &Build, compiler: &str, unsafe_no_sync: bool) -> KernelRun {
+pub fn record(
+    loaded: &Loaded,
+    build: &Build,
+    triggers: &[Trigger],
+    compiler: &str,
+    unsafe_no_sync: bool,
+) -> KernelRun {
     let variants = build.variants.iter().map(|resolved| KernelVariant {
         axes: resolved.axes.clone(),
         nodes: resolved
@@ -72,5 +95,6 @@ pub fn record(loaded: &Loaded, build: &Build, compiler: &str, unsafe_no_sync: bo
         variants: variants.collect(),
         compiler: compiler.lines().last().unwrap_or("").to_owned(),
         unsafe_no_sync,
+        sha256: build.fingerprint(triggers),
     }
 }

@@ -1,7 +1,7 @@
 //! From a chain file to code, plan, policy and what is emitted. Needs nvcc for the code.
 
 use super::*;
-use crate::chain::{Arm, L2, Sites, Submission, Trigger};
+use crate::chain::{Arm, Chain, L2, Mode, Sites, Submission, Trigger};
 use crate::chain_file::{Loaded, read, sites};
 use crate::compile::{Cache, Nvcc};
 use crate::error::Result;
@@ -98,6 +98,7 @@ fn every_site_has_its_code_and_every_kernel_is_found() {
     }
     // M changes no machine code: one job a code.
     assert_eq!(build.cubins.len(), 4);
+    assert!(build.cubins.iter().all(|cubin| !cubin.variables));
     assert!(build.demand_syncs(&triggers).is_ok());
     let plan = plan(&build, &triggers, L2::Hot, 7, Stopping::quick());
     assert_eq!(plan.groups().len(), 2);
@@ -105,6 +106,28 @@ fn every_site_has_its_code_and_every_kernel_is_found() {
     assert_eq!(plan.points[4].chain.nodes, 20);
     assert_eq!(plan.points[4].chain.body.units, 1);
     assert!(plan.points[5].arms.contains(&Arm::GraphPdl));
+    assert!(plan.points[0].arms.contains(&Arm::GraphCompletion));
+    // Pipelined groups are of the same chains, behind the isolated ones.
+    let both = with_pipelined(plan.clone());
+    assert_eq!(both.points[..8], plan.points[..]);
+    assert_eq!((both.groups().len(), both.points[8].point.as_str()), (4, "p008"));
+    assert_eq!(both.points[12].chain, Chain { mode: Mode::Pipelined, ..plan.points[4].chain });
+    // What is timed has a fingerprint of its own.
+    let print = build.fingerprint(&triggers);
+    assert_eq!((print.len(), &print), (64, &build.fingerprint(&triggers)));
+    assert_ne!(print, build.fingerprint(&triggers[..1]));
+}
+
+#[test]
+fn variables_of_a_module_are_seen() {
+    for (from, to) in [
+        ("__global__ void first", "__device__ float kept[64];\n__global__ void first"),
+        ("__global__ void first", "__device__ float kept[2] = {1, 2};\n__global__ void first"),
+    ] {
+        let source = SOURCE.replacen(from, to, 1).replace("+= 1.0f", "+= kept[0]++");
+        let Some(built) = build(&place(&source, CHAIN)) else { return };
+        assert!(built.unwrap().0.cubins.iter().all(|cubin| cubin.variables));
+    }
 }
 
 #[test]

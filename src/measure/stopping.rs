@@ -88,6 +88,19 @@ impl Stopping {
         }
     }
 
+    /// For a race: candidates leave it by themselves, and what explains is not measured.
+    pub fn race(rounds_max: u32) -> Self {
+        Stopping {
+            // Six rounds are the fewest with an interval of 95 %.
+            rounds_min: 6.min(rounds_max),
+            rounds_max,
+            long_rounds: 0,
+            warm_up: Duration::from_millis(300),
+            stamp_repetitions: 1,
+            ..Stopping::default()
+        }
+    }
+
     /// With as many rounds as Holm's correction over `effects` effects needs. The sign test's
     /// smallest p-value is 2^(1 − rounds), and the smallest of the family must stay below 0.05
     /// after it is multiplied by their number; what is allowed for autocorrelation takes a part of

@@ -157,7 +157,8 @@ fn rounds(wrong: fn(u32) -> Wrong) -> (Moody, Vec<SampleRow>) {
 
 #[test]
 fn each_circumstance_is_flagged_on_the_samples_it_touched() {
-    let cases: [(Flag, fn(u32) -> Wrong); 5] = [
+    type Touch = fn(u32) -> Wrong;
+    let cases: [(Flag, Touch); 5] = [
         (Flag::Throttled, |round| Wrong { throttled: round == 5, ..Wrong::default() }),
         (Flag::CoTenant, |round| Wrong { others: u32::from(round == 5), ..Wrong::default() }),
         (Flag::Clock, |round| Wrong {

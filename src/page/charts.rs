@@ -37,7 +37,11 @@ pub(super) fn view(charts: &[(String, String)]) -> View {
         let named = charts.iter().filter(|(file, _)| file.starts_with(kind));
         named.map(chart).collect()
     };
-    let folded = [("Period of every arm", "period-"), ("Every sample", "samples-")];
+    let folded = [
+        ("What the exposed time is made of", "exposed-"),
+        ("Period of every arm", "period-"),
+        ("Every sample", "samples-"),
+    ];
     let is_main = |file: &str| folded.iter().all(|(_, kind)| !file.starts_with(kind));
     // What tells of many groups comes before what tells of one.
     let (one, many): (Vec<_>, Vec<_>) = charts

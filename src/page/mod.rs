@@ -8,6 +8,7 @@ mod answer;
 mod charts;
 mod device;
 mod findings;
+mod limit;
 mod method;
 mod proof;
 mod rows;
@@ -24,15 +25,16 @@ use crate::analysis::{NO_CROSSOVER, Summary, exact_command, group_names};
 use crate::device::Backend;
 use crate::error::{Error, Result};
 use crate::profile::Profile;
-use crate::record::{CALIBRATION, CHECK, CONFORM, Run};
+use crate::record::{CALIBRATION, CHECK, CONFORM, PREDICTION, Run};
 use crate::{check, conform};
 
 /// Templates by name. The ending decides that what is put in is escaped.
-const TEMPLATES: [(&str, &str); 7] = [
+const TEMPLATES: [(&str, &str); 8] = [
     ("report.html", include_str!("report.html")),
     ("cells.html", include_str!("cells.html")),
     ("answer.html", include_str!("answer.html")),
     ("rows.html", include_str!("rows.html")),
+    ("limit.html", include_str!("limit.html")),
     ("proof.html", include_str!("proof.html")),
     ("findings.html", include_str!("findings.html")),
     ("about.html", include_str!("about.html")),
@@ -86,6 +88,7 @@ struct Page<'a> {
     charts: charts::View,
     table: rows::View,
     notes: &'a [String],
+    limit: limit::View,
     method: method::View,
     proof: proof::View,
     findings: findings::View,
@@ -117,6 +120,7 @@ pub fn render(inputs: &Inputs) -> Result<String> {
         charts: charts::view(inputs.charts),
         table: rows::view(summary, run, &groups),
         notes: &run.notes,
+        limit: limit::view(summary, run, &groups),
         method: method::view(summary, run, &groups),
         proof: proof::view(run, summary),
         findings: findings::view(inputs),
@@ -177,6 +181,7 @@ fn files(inputs: &Inputs) -> Vec<&'static str> {
         (CONFORM, inputs.conform.is_some()),
         (CHECK, inputs.check.is_some()),
         (CALIBRATION, inputs.profile.is_some()),
+        (PREDICTION, inputs.summary.forecast.is_some()),
     ];
     files.extend(others.into_iter().filter(|(_, there)| *there).map(|(name, _)| name));
     files

@@ -21,6 +21,8 @@ pub(super) struct View {
     controls: Vec<RowView>,
     /// Whether groups are named: there are several.
     grouped: bool,
+    /// Whether a model's prediction stands beside the rows.
+    predicted: bool,
     /// Whether some row has a contamination index.
     pipelined: bool,
     /// Arms and verdicts that there are, for the filter.
@@ -40,6 +42,8 @@ struct RowView {
     marks: Vec<&'static str>,
     baseline: bool,
     period: Number,
+    limit: Number,
+    predicted: Number,
     saved: Number,
     speedup: Number,
     contamination: Number,
@@ -127,6 +131,7 @@ pub(super) fn view(summary: &Summary, run: &Run, groups: &[Group]) -> View {
         }
     }
     View {
+        predicted: summary.forecast.is_some(),
         pipelined: summary.rows.iter().any(|row| row.mode == Mode::Pipelined),
         rows: shown.into_iter().enumerate().map(view).collect(),
         controls: controls.into_iter().enumerate().map(view).collect(),
@@ -164,6 +169,8 @@ fn row_view(
             row.period_hi_ns,
             plain,
         ),
+        limit: Number::new(row.limit_ns, us_number),
+        predicted: predicted(row),
         saved: Number::new(row.saved_ns, signed_us)
             .with(lo, hi, |interval| format_interval(interval.lo, interval.hi)),
         speedup: Number::new(row.speedup, |ratio| format!("{}×", fixed(ratio, 3))).with(
@@ -185,6 +192,18 @@ fn row_view(
         useful: Number::new(row.useful_ns.filter(|_| subject), us_number),
         parked: Number::new(row.parked_ns.filter(|_| subject), us_number),
         blocks: placement(row, stamps).unwrap_or_default(),
+    }
+}
+
+/// The model's period, its error beneath.
+fn predicted(row: &SummaryRow) -> Number {
+    if !row.not_predicted.is_empty() {
+        return Number { text: "not covered".to_owned(), ..Number::default() };
+    }
+    let number = Number::new(row.predicted_ns, us_number);
+    match row.error_pct {
+        Some(error) => Number { interval: format!("{} %", signed(error, 1)), ..number },
+        None => number,
     }
 }
 

@@ -213,6 +213,7 @@ fn a_user_s_own_kernels_are_told_from_this_program_s() {
         variants: vec![KernelVariant { axes: Default::default(), nodes: Vec::new(), repeat: 51 }],
         compiler: String::new(),
         unsafe_no_sync: true,
+        sha256: String::new(),
     });
     let found = page(&own);
     assert!(!found.contains("synthetic") && found.contains("<strong>UNSAFE</strong>"));

@@ -8,7 +8,7 @@ use crate::chain::{
     Target, Trigger, TriggerBy,
 };
 use crate::device::{Backend, Flag};
-use crate::record::{PlanPoint, ProofVerdict, SampleRow, SummaryRow, Verdict};
+use crate::record::{ExposedBy, LimitBy, PlanPoint, ProofVerdict, SampleRow, SummaryRow, Verdict};
 
 use super::Context;
 
@@ -157,6 +157,23 @@ fn row(point: &PlanPoint, arm: Arm, trigger: Option<Trigger>) -> SummaryRow {
         contamination: None,
         contamination_lo: None,
         contamination_hi: None,
+        limit_by: None,
+        constants: String::new(),
+        exposed_ns: None,
+        exposed_by: None,
+        exposed_launch_ns: None,
+        exposed_placement_ns: None,
+        exposed_preamble_ns: None,
+        exposed_flush_ns: None,
+        exposed_release_ns: None,
+        exposed_drain_ns: None,
+        exposed_contention_ns: None,
+        exposed_ends_ns: None,
+        exposed_unexplained_ns: None,
+        predicted_ns: None,
+        predicted_saved_ns: None,
+        error_pct: None,
+        not_predicted: String::new(),
         backend: Backend::Gpu,
         device: "NVIDIA H200".to_owned(),
         reason: String::new(),
@@ -233,6 +250,40 @@ fn samples(row: &SummaryRow) -> Vec<SampleRow> {
 pub(super) fn default_sweep() -> Fixture {
     let chains = [chain(BodyKind::Fma, 4.0), chain(BodyKind::Hbm, 4.0)];
     sweep(&chains, &Trigger::defaults(), &ARMS)
+}
+
+/// The default sweep with constants, its exposed time in parts, and a prediction.
+pub(super) fn divided() -> Fixture {
+    divided_of(default_sweep())
+}
+
+/// The same of another sweep.
+pub(super) fn divided_of(mut fixture: Fixture) -> Fixture {
+    fixture.ctx.predicted = Some("model: events, SIMULATED".to_owned());
+    for (at, row) in fixture.rows.iter_mut().enumerate() {
+        let (Some(period), Some(body)) = (row.period_ns, row.body_ns) else { continue };
+        let exposed = period - body;
+        row.constants = "h200 (measured)".to_owned();
+        row.limit_by = Some(LimitBy::Release);
+        row.limit_ns = Some(body + 340.0);
+        row.exposed_ns = Some(exposed);
+        row.exposed_by = Some(ExposedBy::Stamps);
+        let negative = if at % 3 == 0 { -40.0 } else { 0.0 };
+        row.exposed_contention_ns = Some(negative);
+        row.exposed_drain_ns = Some(90.0);
+        row.exposed_flush_ns = Some(220.0);
+        row.exposed_release_ns = Some(117.0);
+        row.exposed_launch_ns = Some(0.4 * exposed);
+        row.exposed_placement_ns = Some(25.0);
+        row.exposed_preamble_ns = Some(0.3 * exposed);
+        row.exposed_ends_ns = Some(64.0);
+        let known = negative + 90.0 + 220.0 + 117.0 + 25.0 + 64.0 + 0.7 * exposed;
+        row.exposed_unexplained_ns = Some(exposed - known);
+        row.predicted_ns = Some(period * (1.0 + 0.05 * wobble(at as f64)));
+        row.predicted_saved_ns = row.saved_ns.map(|saved| saved * 0.9);
+        row.error_pct = Some(5.0 * wobble(at as f64));
+    }
+    fixture
 }
 
 /// The row of a group's arm at a trigger, to be spoiled.

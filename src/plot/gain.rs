@@ -2,7 +2,7 @@
 //! the primary and how the secondary spends its time before the sync returns.
 
 use crate::chain::{Arm, Submission};
-use crate::record::{ProofVerdict, SummaryRow, Verdict};
+use crate::record::{LimitBy, ProofVerdict, SummaryRow, Verdict};
 
 use super::figure::{Figure, Key, Panel};
 use super::finding;
@@ -11,7 +11,7 @@ use super::scale::{self, Scale, figure as number};
 use super::series::{self, Field, Series};
 use super::style::{self, FAINT, FLOOR, HARM, HARM_INK, INK, LIMIT, LIMIT_DASH, Marker, Stroke};
 use super::triggers::TriggerAxis;
-use super::{Context, Named, stamped};
+use super::{Context, Named, overlay, stamped};
 
 const LEFT: f64 = 76.0;
 const RIGHT: f64 = 766.0;
@@ -37,8 +37,10 @@ pub(super) fn chart(group: &Group, submission: Submission, ctx: &Context) -> Opt
     legend.push((Key::Area(style::of(subject).stroke.color, 0.3), "95 % interval".to_owned()));
     if limit.is_some() {
         let stroke = Stroke { color: LIMIT, width: 1.6, dash: LIMIT_DASH };
-        legend.push((Key::Line(stroke), "limit: period = body".to_owned()));
+        let by = group.limit_by(submission).map_or("body alone", LimitBy::words);
+        legend.push((Key::Line(stroke), format!("limit: {by}")));
     }
+    legend.extend(overlay::legend(&series, overlay::saved, ctx.predicted.as_deref()));
     if floor.is_some() {
         legend.push((Key::Area(FLOOR, 0.6), "A/A noise floor".to_owned()));
     }
@@ -116,7 +118,9 @@ fn upper(
 ) -> f64 {
     let values = series.iter().flat_map(|s| s.rows.iter().flat_map(|row| saved(row).extent()));
     let around_zero = [0.0, marks.floor.unwrap_or(0.0), -marks.floor.unwrap_or(0.0)];
-    let (lo, hi) = scale::span(values.chain(around_zero), 0.0).unwrap_or((-1.0, 1.0));
+    let predicted = overlay::values(series, overlay::saved);
+    let (lo, hi) =
+        scale::span(values.chain(predicted).chain(around_zero), 0.0).unwrap_or((-1.0, 1.0));
     let (lo, hi) = scale::without_chasm((lo, hi));
     let pad = 0.06 * (hi - lo);
     let (lo, hi) = (lo - pad, hi + pad);
@@ -157,6 +161,7 @@ fn upper(
     }
     let field = Field { panel, axis, y: &y };
     series::draw(figure, &field, series);
+    overlay::draw(figure, &field, series, overlay::saved);
     if let Some(best) = marks.best {
         ring(figure, &field, series, best);
     }

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use crate::chain::{Arm, Chain, Submission, Trigger};
+use crate::chain::{Arm, Chain, Dependency, Submission, Trigger};
 use crate::coordinates::{self, Coordinate, coordinates};
-use crate::record::{SummaryRow, Verdict};
+use crate::record::{LimitBy, SummaryRow, Verdict};
 
 use super::Context;
 use super::scale::{drawable, us};
@@ -125,10 +125,24 @@ impl<'a> Group<'a> {
         self.arm(baseline(submission)).into_iter().find_map(|row| period(row).value())
     }
 
-    /// Shortest period that the dependence allows, µs.
+    /// The row whose limit is drawn for a submission: of a programmatic dependence where there is
+    /// one, since nothing else under the contract reaches as low.
+    fn limiting(&self, submission: Submission) -> Option<&'a SummaryRow> {
+        let of = |row: &&SummaryRow| row.submission == submission && row.limit_ns.is_some();
+        let outside = |row: &&SummaryRow| matches!(row.arm, Arm::Flags | Arm::Persistent);
+        let rows = || self.rows.iter().copied().filter(of).filter(|row| !outside(row));
+        let programmatic = rows().find(|row| row.dependency == Dependency::Programmatic);
+        programmatic.or_else(|| rows().next())
+    }
+
+    /// Shortest period that a submission's dependences and the device's constants allow, µs.
     pub(super) fn limit_us(&self, submission: Submission) -> Option<f64> {
-        let of = |row: &&&SummaryRow| row.submission == submission && row.limit_ns.is_some();
-        us(self.rows.iter().find(of).and_then(|row| row.limit_ns))
+        us(self.limiting(submission)?.limit_ns)
+    }
+
+    /// What sets it.
+    pub(super) fn limit_by(&self, submission: Submission) -> Option<LimitBy> {
+        self.limiting(submission)?.limit_by
     }
 
     /// The most that any arm of a submission could save, µs a hop: the baseline's chain less a

@@ -6,6 +6,8 @@
 //! formula, so charts are the same on every machine.
 
 mod canvas;
+mod edges;
+mod exposed;
 mod figure;
 mod finding;
 mod gain;
@@ -14,6 +16,7 @@ mod group;
 mod heat;
 mod layout;
 mod length;
+mod overlay;
 mod period;
 mod scale;
 mod series;
@@ -31,6 +34,7 @@ mod tests;
 
 use std::collections::BTreeMap;
 
+pub use self::edges::edges;
 pub use self::gantt::{Lanes, SM_LANES_BLOCKS, SM_LANES_NODES, timeline};
 
 use crate::chain::{Arm, Submission, Trigger};
@@ -53,6 +57,8 @@ pub struct Context {
     pub floors_us: BTreeMap<(u32, Submission), f64>,
     /// What the groups of the user's own kernels run; other groups say it themselves.
     pub own: BTreeMap<u32, String>,
+    /// What the prediction is called, where there is one: `model: events, SIMULATED`.
+    pub predicted: Option<String>,
     /// The answers of the analysis; where there is none, the largest saving is named.
     pub chosen: Vec<Chosen>,
 }
@@ -70,7 +76,8 @@ pub struct Chosen {
 
 /// Every chart that the rows of a run allow: name of the file under `charts/`, and SVG.
 ///
-/// For each group: time saved a hop and period against the trigger, and the samples. For groups
+/// For each group: time saved a hop and period against the trigger, what the exposed time is made
+/// of, and the samples. For groups
 /// that differ in one axis: a heat map over trigger and that axis, and over body lengths a curve.
 pub fn render_all(
     rows: &[SummaryRow],
@@ -82,6 +89,7 @@ pub fn render_all(
     for group in &groups {
         for submission in [Submission::Graph, Submission::Stream] {
             charts.extend(gain::chart(group, submission, ctx));
+            charts.extend(exposed::chart(group, submission, ctx));
         }
         charts.extend(period::chart(group, ctx));
     }

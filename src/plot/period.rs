@@ -10,7 +10,7 @@ use super::scale::{self, Scale, figure as number};
 use super::series::{self, Field, Series};
 use super::style::{self, INK, LIMIT, LIMIT_DASH, Stroke};
 use super::triggers::TriggerAxis;
-use super::{Context, Named};
+use super::{Context, Named, overlay};
 
 const LEFT: f64 = 76.0;
 const RIGHT: f64 = 766.0;
@@ -35,10 +35,15 @@ pub(super) fn chart(group: &Group, ctx: &Context) -> Option<Named> {
         .flat_map(|s| s.rows.iter().flat_map(|row| period(row).extent()))
         .chain(baselines.iter().map(|b| b.1))
         .collect();
-    let limit = [Submission::Graph, Submission::Stream]
+    let limits: Vec<(Submission, f64)> = [Submission::Graph, Submission::Stream]
         .into_iter()
-        .find_map(|submission| group.limit_us(submission));
-    let (lo, hi) = scale::span(values.iter().copied().chain(limit), 0.06)?;
+        .filter_map(|submission| Some((submission, group.limit_us(submission)?)))
+        .collect();
+    let predicted: Vec<f64> = overlay::values(&series, overlay::period).collect();
+    let (lo, hi) = scale::span(
+        values.iter().copied().chain(limits.iter().map(|l| l.1)).chain(predicted),
+        0.06,
+    )?;
     if values.is_empty() || series.is_empty() {
         return None;
     }
@@ -49,7 +54,9 @@ pub(super) fn chart(group: &Group, ctx: &Context) -> Option<Named> {
     let name = format!("period-{}.svg", group.slug());
     let finding = title(&series, &baselines);
     let mut figure = Figure::new(&finding, &group.label(None), ctx);
-    figure.legend(&legend(&series, &baselines));
+    let mut legend = legend(&series, &baselines);
+    legend.extend(overlay::legend(&series, overlay::period, ctx.predicted.as_deref()));
+    figure.legend(&legend);
 
     let panel = figure.panel(LEFT, RIGHT, 340.0);
     let y = Scale::linear((lo, hi), panel.bottom, panel.top);
@@ -71,12 +78,14 @@ pub(super) fn chart(group: &Group, ctx: &Context) -> Option<Named> {
         figure.canvas.close();
         labels.push((y.px(value), format!("{arm} {}", number(value)), INK));
     }
-    if let Some(limit) = limit {
+    for (text, limit) in limit_lines(&limits) {
         let stroke = Stroke { color: LIMIT, width: 1.6, dash: LIMIT_DASH };
         figure.canvas.line(&[(LEFT, y.px(limit)), (RIGHT, y.px(limit))], &stroke);
-        labels.push((y.px(limit), format!("limit {}", number(limit)), LIMIT));
+        labels.push((y.px(limit), text, LIMIT));
     }
-    series::draw(&mut figure, &Field { panel, axis: &axis, y: &y }, &series);
+    let field = Field { panel, axis: &axis, y: &y };
+    series::draw(&mut figure, &field, &series);
+    overlay::draw(&mut figure, &field, &series, overlay::period);
     figure.frame(panel);
     figure.margin_labels(panel, &labels);
     axis.draw(&mut figure, panel, true);
@@ -91,6 +100,20 @@ pub(super) fn chart(group: &Group, ctx: &Context) -> Option<Named> {
         spoken.join(" ")
     );
     Some((name.clone(), figure.finish(&name, &desc)))
+}
+
+/// One line for each limit, one for both where they are the same.
+fn limit_lines(limits: &[(Submission, f64)]) -> Vec<(String, f64)> {
+    match limits {
+        [(_, a), (_, b)] if number(*a) == number(*b) => vec![(format!("limit {}", number(*a)), *a)],
+        [(_, one)] => vec![(format!("limit {}", number(*one)), *one)],
+        _ => {
+            let named = |&(submission, us): &(Submission, f64)| {
+                (format!("limit {} {}", submission.name(), number(us)), us)
+            };
+            limits.iter().map(named).collect()
+        }
+    }
 }
 
 fn legend(series: &[Series], baselines: &[(Arm, f64)]) -> Vec<(Key, String)> {

@@ -3,7 +3,9 @@
 use crate::chain::{Arm, BodyKind, Trigger};
 use crate::record::Verdict;
 
-use super::fixture::{ARMS, Fixture, chain, default_sweep, row_mut, spoil, sweep};
+use super::fixture::{
+    ARMS, Fixture, chain, default_sweep, divided, divided_of, row_mut, spoil, sweep,
+};
 
 fn at(at: u32, of: u32) -> Trigger {
     Trigger::Segment { at, of }
@@ -22,6 +24,14 @@ fn scale_all(fixture: &mut Fixture, to: impl Fn(f64) -> f64) {
             &mut row.useful_ns,
             &mut row.parked_ns,
             &mut row.limit_ns,
+            &mut row.body_ns,
+            &mut row.exposed_ns,
+            &mut row.exposed_contention_ns,
+            &mut row.exposed_launch_ns,
+            &mut row.exposed_preamble_ns,
+            &mut row.exposed_unexplained_ns,
+            &mut row.predicted_ns,
+            &mut row.predicted_saved_ns,
         ];
         values.into_iter().for_each(|v| *v = v.map(&to));
     }
@@ -50,11 +60,11 @@ pub(super) fn sweeps() -> Vec<(&'static str, Fixture)> {
         .map(|&us| chain(BodyKind::Hbm, us))
         .collect();
 
-    let mut huge = default_sweep();
+    let mut huge = divided();
     scale_all(&mut huge, |v| v * 1e7);
-    let mut tiny = default_sweep();
+    let mut tiny = divided();
     scale_all(&mut tiny, |v| v * 1e-7);
-    let mut absurd = default_sweep();
+    let mut absurd = divided();
     scale_all(&mut absurd, |v| v * 1e300);
     let mut negative = default_sweep();
     for row in &mut negative.rows {
@@ -64,7 +74,7 @@ pub(super) fn sweeps() -> Vec<(&'static str, Fixture)> {
         row.verdict = row.saved_ns.map(|_| Verdict::Hurts);
         row.speedup = row.speedup.map(|s| 1.0 / s.max(1.0));
     }
-    let mut long = default_sweep();
+    let mut long = divided();
     long.ctx.caption = "NVIDIA <H200> & \"friends\" NVL 141GB HBM3e ".repeat(20);
     long.ctx.simulated = true;
     let mut wrong = default_sweep();
@@ -73,12 +83,17 @@ pub(super) fn sweeps() -> Vec<(&'static str, Fixture)> {
     empty.rows.iter_mut().for_each(|row| spoil(row, Verdict::Skipped, "no room"));
     vec![
         ("default", default_sweep()),
+        ("divided", divided()),
         ("spoiled", spoiled),
         ("one-trigger", sweep(&[chain(BodyKind::Fma, 4.0)], &[at(4, 8)], &ARMS)),
         ("implicit", sweep(&[chain(BodyKind::Fma, 4.0)], &[Trigger::Implicit], &ARMS)),
         (
             "many-triggers",
-            sweep(&[chain(BodyKind::Fma, 4.0), chain(BodyKind::Hbm, 4.0)], &many, &ARMS),
+            divided_of(sweep(
+                &[chain(BodyKind::Fma, 4.0), chain(BodyKind::Hbm, 4.0)],
+                &many,
+                &ARMS,
+            )),
         ),
         ("all-arms", sweep(&[chain(BodyKind::Fma, 4.0)], &all, &more_arms)),
         ("lengths", sweep(&lengths, &all, &ARMS)),

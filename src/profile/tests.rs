@@ -96,3 +96,70 @@ fn the_published_schema_is_that_of_the_types() {
          fail, and accept the change with BLESS=1"
     );
 }
+
+/// Every constant of `profile` assumed, with this reason.
+fn assumed(profile: &Profile, why: &str) -> Profile {
+    fn assume(value: &mut toml::Value, why: &str) {
+        match value {
+            toml::Value::Table(table) if table.contains_key("value") => {
+                table.remove("lo");
+                table.remove("hi");
+                table.insert("experiment".into(), why.into());
+                table.insert("assumed".into(), true.into());
+            }
+            toml::Value::Table(table) => table.iter_mut().for_each(|(_, value)| assume(value, why)),
+            toml::Value::Array(array) => array.iter_mut().for_each(|value| assume(value, why)),
+            _ => {}
+        }
+    }
+    let mut value = toml::Value::try_from(profile).unwrap();
+    assume(&mut value, why);
+    value.try_into().unwrap()
+}
+
+/// An H100 SXM by its data sheet, where that says something; the rest is the H200's.
+fn h100_sxm() -> Profile {
+    let mut profile = assumed(&BUILT_IN, "not public: the h200 profile's");
+    profile.name = "h100-sxm".into();
+    profile.origin = Origin::Datasheet;
+    profile.provenance =
+        "NVIDIA's H100 data sheet and Hopper architecture white paper: SMs, clock, \
+                          L2, memory and its bandwidth; all else is the h200 profile's, unmeasured"
+            .into();
+    let device = &mut profile.device;
+    device.product = "NVIDIA H100 80GB HBM3".into();
+    device.l2_bytes = 50 << 20;
+    device.memory_bytes = 80 << 30;
+    device.driver = String::new();
+    device.toolkit = String::new();
+    assert_eq!((device.sm_count, device.capability, device.sm_mhz), (132, (9, 0), 1980));
+    // Of its 4.8 TB/s an H200 gives a kernel that streams a part.
+    let reached = BUILT_IN.memory.hbm_bytes_per_ns.value / 4800.0;
+    let why = format!("data sheet, 3.35 TB/s, of which {reached:.3} as on an H200");
+    profile.memory.hbm_bytes_per_ns = Constant::assumed((3350.0 * reached).round(), why);
+    let kept = BUILT_IN.memory.l2_keeps_bytes.value * (50 << 20) as f64;
+    let kept = (kept / BUILT_IN.device.l2_bytes as f64).round();
+    let why = "data sheet, 50 MB, of which the same part as on an H200";
+    profile.memory.l2_keeps_bytes = Constant::assumed(kept, why);
+    profile
+}
+
+#[test]
+fn the_data_sheet_profile_is_the_built_in_one_but_for_what_is_public() {
+    let head = "# An NVIDIA H100 SXM from its data sheet: nobody measured it for this profile, and\n\
+                # every output of it says so. Made from devices/h200.toml by\n\
+                # `BLESS=1 cargo test --lib data_sheet`.\n\n";
+    let wanted = format!("{head}{}", h100_sxm().to_toml());
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("devices/h100-sxm.toml");
+    if std::env::var_os("BLESS").is_some() {
+        std::fs::write(&path, &wanted).unwrap();
+    }
+    let kept = std::fs::read_to_string(&path).unwrap_or_default();
+    assert!(kept == wanted, "devices/h100-sxm.toml: BLESS=1 accepts the change");
+    let profile = read(&path).unwrap();
+    assert_eq!((profile.origin, profile.device.sm_count), (Origin::Datasheet, 132));
+    assert_eq!(profile, h100_sxm());
+    // Nothing of it was measured, and it says so constant by constant.
+    let constants = toml::Value::try_from(&profile).unwrap().to_string().matches("value =").count();
+    assert_eq!(profile.assumed().len(), constants);
+}

@@ -6,6 +6,7 @@ use std::path::{Component, Path};
 use super::disk::{write_atomically, write_error};
 use super::read::{CALIBRATION, END, MANIFEST, POINTS};
 use super::samples;
+use super::user_graph::TRIALS;
 use crate::error::{Error, Result};
 
 /// Writes a file that is derived from a run (`summary.csv`, `charts/x.svg`) or attached to it into
@@ -18,7 +19,7 @@ pub fn write_derived(dir: &Path, name: &str, bytes: &[u8]) -> Result<()> {
     let failed = |cause: &dyn std::fmt::Display| {
         Err(Error::failed(format!("write {}", path.display()), cause))
     };
-    let raw = [MANIFEST, POINTS, samples::FILE, END, CALIBRATION].contains(&name);
+    let raw = [MANIFEST, POINTS, samples::FILE, END, CALIBRATION, TRIALS].contains(&name);
     let plain = |part| matches!(part, Component::Normal(_));
     if raw || name.is_empty() || !Path::new(name).components().all(plain) {
         return failed(&format!("'{name}' is no derived file of a run"));

@@ -5,7 +5,7 @@ use super::cell::{Bad, shown};
 /// Where the known columns stand in the rows of one file.
 #[derive(Debug, PartialEq)]
 pub(super) struct Header {
-    places: Vec<usize>,
+    places: Vec<Option<usize>>,
     width: usize,
     /// Columns that this version does not know.
     pub(super) unknown: Vec<String>,
@@ -14,6 +14,15 @@ pub(super) struct Header {
 impl Header {
     /// Finds the `known` columns in the first row of a file.
     pub(super) fn find(known: &[&'static str], found: &[&[u8]]) -> Result<Header, Bad> {
+        Header::find_older(known, &[], found)
+    }
+
+    /// The same in a file that an earlier version may have written, which has not all of `later`.
+    pub(super) fn find_older(
+        known: &[&'static str],
+        later: &[&'static str],
+        found: &[&[u8]],
+    ) -> Result<Header, Bad> {
         let found: Vec<_> = found.iter().map(|name| String::from_utf8_lossy(name)).collect();
         // Spreadsheets mark UTF-8 with a byte order mark, which would hide the first column.
         let name = |at: usize| match at {
@@ -33,12 +42,14 @@ impl Header {
         let place = |column: &&'static str| names.iter().position(|name| name == column);
         let missing: Vec<&str> =
             known.iter().filter(|column| place(column).is_none()).copied().collect();
+        let missing: Vec<&str> =
+            missing.into_iter().filter(|column| !later.contains(column)).collect();
         if !missing.is_empty() {
             return Err(Bad::row(format!("the header lacks {}", missing.join(", "))));
         }
         let unknown = names.iter().filter(|name| !known.contains(name)).map(|name| shown(name));
         Ok(Header {
-            places: known.iter().filter_map(place).collect(),
+            places: known.iter().map(place).collect(),
             width: names.len(),
             unknown: unknown.collect(),
         })
@@ -54,6 +65,11 @@ impl Header {
 
     /// Place, in a row of this file, of the known column `column`.
     pub(super) fn place(&self, column: usize) -> usize {
+        self.places[column].expect("a column that no version lacks was found")
+    }
+
+    /// The same of a column that an earlier version lacks.
+    pub(super) fn later_place(&self, column: usize) -> Option<usize> {
         self.places[column]
     }
 

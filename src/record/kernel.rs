@@ -22,6 +22,10 @@ pub struct KernelRun {
     /// Whether kernels without a sync were let behind programmatic edges: no result is to be
     /// trusted.
     pub unsafe_no_sync: bool,
+    /// SHA-256 of launches, arguments and machine code, in hexadecimal digits: samples of another
+    /// chain do not mix with these. Empty in runs of older versions.
+    #[serde(default)]
+    pub sha256: String,
 }
 
 /// The chain with one set of axis values.

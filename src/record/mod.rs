@@ -7,11 +7,13 @@ mod attached;
 mod cell;
 mod derived;
 mod disk;
+mod exposed;
 mod header;
 mod kernel;
 mod lines;
 mod output;
 mod place;
+mod prediction;
 mod read;
 mod rounds;
 mod run_dir;
@@ -20,6 +22,7 @@ mod standing;
 mod summary;
 #[cfg(test)]
 mod tests;
+mod user_graph;
 
 use std::sync::Arc;
 
@@ -30,14 +33,17 @@ pub use self::derived::write_derived;
 #[cfg(test)]
 pub(crate) use self::disk::fault;
 pub use self::disk::write_atomically;
+pub use self::exposed::{Cause, ExposedBy, LimitBy};
 pub use self::kernel::{KernelNode, KernelRun, KernelVariant};
 pub use self::output::Output;
 pub use self::place::directory;
-pub use self::read::{CALIBRATION, Run, read_calibration, read_run};
+pub use self::prediction::{PREDICTION, PREDICTION_SCHEMA, PredictedRow, Prediction};
+pub use self::read::{CALIBRATION, PROFILE, Run, read_calibration, read_profile, read_run};
 pub use self::run_dir::{RunDir, schema_version};
 pub use self::samples::Samples;
 pub use self::standing::{Standing, standing};
 pub use self::summary::{SUMMARY_COLUMNS, read_summary, write_summary};
+pub use self::user_graph::{AttachedRun, TRIALS};
 use crate::chain::{
     Arm, BodyKind, Chain, Dependency, L2, Mode, PreambleKind, Submission, Trigger, TriggerBy,
 };
@@ -54,7 +60,7 @@ pub const SCHEMA: (u32, u32) = (1, 1);
 pub struct Manifest {
     /// `"1.1"`.
     pub schema: String,
-    /// What made the run: `sweep` or `kernel`.
+    /// What made the run: `sweep`, `tune`, `kernel` or `attach`.
     pub what: String,
     /// Version of this package.
     pub version: String,
@@ -77,6 +83,9 @@ pub struct Manifest {
     /// The user's own kernels; none in a run of this program's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kernel: Option<KernelRun>,
+    /// A graph of somebody else's process; none in a run of chains.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub attached: Option<AttachedRun>,
 }
 
 /// The plan as the manifest keeps it.
@@ -304,7 +313,7 @@ pub struct SummaryRow {
     pub useful_ns: Option<f64>,
     /// By stamps.
     pub parked_ns: Option<f64>,
-    /// Shortest period that the dependence allows: the measured body.
+    /// Shortest period that the dependences and the device's constants allow.
     pub limit_ns: Option<f64>,
     /// GPU or simulated.
     pub backend: Backend,
@@ -319,4 +328,38 @@ pub struct SummaryRow {
     pub contamination_lo: Option<f64>,
     /// Interval of the same, at least 95 %.
     pub contamination_hi: Option<f64>,
+    /// What sets the limit.
+    pub limit_by: Option<LimitBy>,
+    /// Profile that the constants of limit and flush are of, and its origin; empty without one.
+    pub constants: String,
+    /// Period − body alone: what the parts below add up to.
+    pub exposed_ns: Option<f64>,
+    /// Where the parts come from.
+    pub exposed_by: Option<ExposedBy>,
+    /// Waiting for the launch: last end of the primary to the first begin, less the flush.
+    pub exposed_launch_ns: Option<f64>,
+    /// Blocks that were placed after the first, or packed where SMs were free.
+    pub exposed_placement_ns: Option<f64>,
+    /// Preamble that the primary did not cover.
+    pub exposed_preamble_ns: Option<f64>,
+    /// End of the grid to the time from which its values are there for all, by the profile.
+    pub exposed_flush_ns: Option<f64>,
+    /// The rest of what a sync waits after the primary's last end.
+    pub exposed_release_ns: Option<f64>,
+    /// Blocks that end after the mean one.
+    pub exposed_drain_ns: Option<f64>,
+    /// How much longer the body is than alone.
+    pub exposed_contention_ns: Option<f64>,
+    /// What a chain costs once, a node, by the profile.
+    pub exposed_ends_ns: Option<f64>,
+    /// The remainder; may be negative.
+    pub exposed_unexplained_ns: Option<f64>,
+    /// Period by the model that was asked, SIMULATED.
+    pub predicted_ns: Option<f64>,
+    /// (baseline chain − chain) ÷ hops by the model, SIMULATED.
+    pub predicted_saved_ns: Option<f64>,
+    /// (predicted ÷ measured − 1) × 100.
+    pub error_pct: Option<f64>,
+    /// Why the model says nothing of the row; empty where it does, or was not asked.
+    pub not_predicted: String,
 }

@@ -20,8 +20,10 @@ use crate::error::{Error, Result};
 pub(super) const MANIFEST: &str = "manifest.json";
 pub(super) const POINTS: &str = "points.jsonl";
 pub(super) const END: &str = "end.json";
-/// The device profile that lies beside a run.
+/// The device profile of `pdl calibrate` that lies beside a run.
 pub const CALIBRATION: &str = "calibration.toml";
+/// The profile that a run was simulated or predicted with, where it is not the built-in one.
+pub const PROFILE: &str = "profile.toml";
 
 /// The largest file that is read as a whole, in bytes: a plan of 10⁵ points stays below.
 pub(super) const MAX_FILE_BYTES: u64 = 64 << 20;
@@ -74,10 +76,23 @@ pub fn read_run(dir: &Path) -> Result<Run> {
 /// # Errors
 /// It is no regular file, lies outside `dir`, is too large, or is no text.
 pub fn read_calibration(dir: &Path) -> Result<Option<String>> {
-    if !exists(dir, CALIBRATION) {
+    read_text(dir, CALIBRATION)
+}
+
+/// The profile that the run in `dir` was simulated or predicted with, as text; `None` where it was
+/// the built-in one, or none.
+///
+/// # Errors
+/// Those of [`read_calibration`].
+pub fn read_profile(dir: &Path) -> Result<Option<String>> {
+    read_text(dir, PROFILE)
+}
+
+fn read_text(dir: &Path, name: &str) -> Result<Option<String>> {
+    if !exists(dir, name) {
         return Ok(None);
     }
-    let (path, file) = run_file(dir, CALIBRATION)?;
+    let (path, file) = run_file(dir, name)?;
     let text = String::from_utf8(read_bounded(&path, file)?);
     text.map(Some).map_err(|_| Error::failed(format!("read {}", path.display()), "it is no text"))
 }

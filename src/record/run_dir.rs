@@ -10,7 +10,9 @@ use serde::de::DeserializeOwned;
 
 use super::disk::{Log, rename, write_atomically, write_error};
 use super::place::{RESULTS, claim, fresh};
-use super::read::{CALIBRATION, END, Loaded, MANIFEST, POINTS, Run, load, read_error, target_in};
+use super::read::{
+    CALIBRATION, END, Loaded, MANIFEST, POINTS, PROFILE, Run, load, read_error, target_in,
+};
 use super::{End, Manifest, PointRecord, SCHEMA, SampleRow, samples};
 use crate::error::{Error, Result};
 
@@ -119,6 +121,14 @@ impl RunDir {
     /// A disk that fails.
     pub fn write_calibration(&mut self, text: &str) -> Result<()> {
         write_atomically(&self.path.join(CALIBRATION), text.as_bytes())
+    }
+
+    /// Keeps the profile that the run is simulated or predicted with, as it was given.
+    ///
+    /// # Errors
+    /// A disk that fails.
+    pub fn write_profile(&mut self, text: &str) -> Result<()> {
+        write_atomically(&self.path.join(PROFILE), text.as_bytes())
     }
 
     /// Appends a line to points.jsonl.

@@ -84,6 +84,29 @@ columns! {
     contamination: Ratio,
     contamination_lo: Ratio,
     contamination_hi: Ratio,
+    limit_by: Maybe<Name>,
+    constants: Plain,
+    exposed_ns: Ns,
+    exposed_by: Maybe<Name>,
+    exposed_launch_ns: Ns,
+    exposed_placement_ns: Ns,
+    exposed_preamble_ns: Ns,
+    exposed_flush_ns: Ns,
+    exposed_release_ns: Ns,
+    exposed_drain_ns: Ns,
+    exposed_contention_ns: Ns,
+    exposed_ends_ns: Ns,
+    exposed_unexplained_ns: Ns,
+    predicted_ns: Ns,
+    predicted_saved_ns: Ns,
+    error_pct: Maybe<Fixed<2>>,
+    not_predicted: Plain,
+}
+
+/// Columns that runs of earlier versions lack: all may be empty.
+fn later_columns() -> &'static [&'static str] {
+    let first = SUMMARY_COLUMNS.iter().position(|column| *column == "contamination");
+    &SUMMARY_COLUMNS[first.unwrap_or(SUMMARY_COLUMNS.len())..]
 }
 
 /// The bytes of summary.csv: header and rows, LF, RFC 4180. A number that is not finite is left
@@ -110,7 +133,8 @@ pub(super) fn write_with(rows: &[SummaryRow], columns: &[(String, Vec<String>)])
 /// Reads a summary.csv. Columns may stand in any order, and ones that are not known are left out.
 ///
 /// # Errors
-/// A file that cannot be read or is larger than 64 MiB; a column that is missing or there twice; a
+/// A file that cannot be read or is larger than 64 MiB; a column that is missing (other than those
+/// that earlier versions lack, which are read as empty) or there twice; a
 /// row that is cut short; a value that is none, named with its line and column.
 pub fn read_summary(path: &Path) -> Result<Vec<SummaryRow>> {
     let file = match path.metadata() {
@@ -140,7 +164,7 @@ fn parse(bytes: &[u8]) -> Result<Vec<SummaryRow>, (u64, Bad)> {
         match &header {
             None => {
                 let names: Vec<&[u8]> = record.iter().collect();
-                let found = Header::find(SUMMARY_COLUMNS, &names);
+                let found = Header::find_older(SUMMARY_COLUMNS, later_columns(), &names);
                 header = Some(found.map_err(|bad| (line, bad))?);
             }
             Some(header) => rows.push(parse_row(&record, header).map_err(|bad| (line, bad))?),
@@ -158,7 +182,8 @@ fn parse(bytes: &[u8]) -> Result<Vec<SummaryRow>, (u64, Bad)> {
 fn parse_row(record: &csv::ByteRecord, header: &Header) -> Result<SummaryRow, Bad> {
     header.check_width(record.len())?;
     row(|column| {
-        let bytes = &record[header.place(column)];
+        let Some(place) = header.later_place(column) else { return Ok("") };
+        let bytes = &record[place];
         std::str::from_utf8(bytes).map_err(|_| {
             let cause = format!("'{}' is not UTF-8", shown(&String::from_utf8_lossy(bytes)));
             Bad::column(SUMMARY_COLUMNS[column], cause)

@@ -6,7 +6,7 @@ use super::order::median;
 use super::serial::BATCHES;
 
 /// Two-sided p-value that the median of `series`, in order of time, is zero: Student's test of the
-/// medians of [`BATCHES`] parts of equal length, one after another (Ibragimov and Müller, J.
+/// medians of `BATCHES` parts of equal length, one after another (Ibragimov and Müller, J.
 /// Business and Economic Statistics 28 (2010) 453). It takes no part of a series for more than one
 /// observation, so dependence that is shorter than a part costs nothing, and parts may scatter
 /// unequally. 1 when there is less than one value a part, or one is not finite.

@@ -81,7 +81,7 @@ impl MedianEstimate {
 /// statistics", J. Applied Statistics 26 (1999) 343). The interval lies between two
 /// [exact ones](exact_median_interval), one of which covers at least `confidence`; without the
 /// interpolation coverage would jump with the number of values, from 95.0 to 98.3 % for 20 to 200.
-/// A dependent series counts as its effective number of values ([`serial`](super::serial)), whose
+/// A dependent series counts as its effective number of values (`serial`), whose
 /// own error is allowed for at 95 %.
 ///
 /// `None` when there are no values, or when one is not finite.

@@ -9,7 +9,7 @@
 //! 1.25 times that of a mean's interval where the differences are gaussian.
 //!
 //! Rounds follow one another in time, so their differences may be correlated. Every interval and
-//! p-value is computed for the effective number of rounds; see [`serial`].
+//! p-value is computed for the effective number of rounds; see `serial`.
 
 mod batches;
 mod family;

@@ -42,7 +42,7 @@ fn difference(a: MedianEstimate, b: MedianEstimate) -> MedianDifference {
 
 /// Two-sided p-value that the medians differ by no more than `allowance` (at least 0): the level at
 /// which the interval of the difference begins to lie beyond it, as far as
-/// [evidence](super::serial) goes. 1 where the interval at [`CONFIDENCE`] does not.
+/// evidence goes. 1 where the interval at `CONFIDENCE` does not.
 pub fn beyond_p_value(first: &Ranked, second: &Ranked, allowance: f64) -> f64 {
     let outside = |difference: MedianDifference| {
         difference.interval.is_some_and(|i| i.lo > allowance || i.hi < -allowance)

@@ -2,7 +2,7 @@
 
 use super::{StampCost, Track};
 use crate::chain::{Arm, Trigger};
-use crate::stamps::{BlockStamps, Stamps};
+use crate::stamps::{BlockStamps, NamedStamps, Stamps};
 
 /// A chain of `nodes` × `blocks`, a block an SM: bodies of 4 µs that trigger `trigger_ns` after
 /// the release, preambles of 2 µs that begin `lead_ns` before the primary's end, and a hop of
@@ -33,5 +33,16 @@ pub fn track(arm: Arm, nodes: u32, blocks: u32, lead_ns: f64, trigger_ns: f64) -
     let stamps =
         Stamps { grid_blocks: blocks, blocks: stamps, duration_ns: end, ..Stamps::default() };
     let cost = StampCost { unstamped_ns: end / 1.01, stamped_ns: end, samples: 21 };
-    Track { arm, trigger, stamps, cost }
+    Track { arm, trigger, stamps, cost, kernels: Vec::new() }
+}
+
+/// The same, of two kernels in turn, which name what they do 500 ns after their begin and 1 µs
+/// before their end.
+pub fn named_track(arm: Arm, nodes: u32, blocks: u32) -> Track {
+    let mut track = track(arm, nodes, blocks, 3000.0, 1000.0);
+    let moments =
+        track.stamps.blocks.iter().flat_map(|b| [b.begin_ns + 500.0, b.end_ns - 1000.0]).collect();
+    track.stamps.named = NamedStamps { names: vec!["weights".into(), "sum".into()], ns: moments };
+    track.kernels = (0..nodes).map(|node| ["norm", "gemv"][node as usize % 2].into()).collect();
+    track
 }

@@ -3,6 +3,7 @@
 
 mod csv;
 mod moments;
+mod named;
 mod placement;
 mod trace;
 
@@ -15,6 +16,7 @@ use serde::Serialize;
 
 pub use self::csv::stamps_csv;
 pub use self::moments::{HopMoments, Moments, Spread, typical_hop};
+pub use self::named::{NamedPhase, named_phases};
 pub use self::placement::{Placement, placement};
 pub use self::trace::trace_json;
 
@@ -32,6 +34,18 @@ pub struct Track {
     pub stamps: Stamps,
     /// What stamping did to the chain.
     pub cost: StampCost,
+    /// The kernel of each node; empty where all nodes run the same one.
+    pub kernels: Vec<String>,
+}
+
+impl Track {
+    /// What a node is called: its place, and its kernel where nodes differ.
+    pub fn node_name(&self, node: u32) -> String {
+        match self.kernels.get(node as usize) {
+            Some(kernel) => format!("node {node} {kernel}"),
+            None => format!("node {node}"),
+        }
+    }
 }
 
 /// The price of the stamps, by events.

@@ -55,6 +55,46 @@ fn the_typical_hop_is_neither_the_first_nor_a_straggler() {
 }
 
 #[test]
+fn phases_that_kernels_name_are_in_every_output() {
+    let track = fixture::named_track(Arm::GraphPdl, 5, 3);
+    let phases = named_phases(&track);
+    let found: Vec<(&str, &str, usize, f64)> = phases
+        .iter()
+        .map(|p| (p.kernel.as_str(), p.name.as_str(), p.nodes, p.after_begin_ns))
+        .collect();
+    // The first node begins on an empty device and is left out.
+    assert_eq!(found[0], ("gemv", "weights", 2, 500.0));
+    assert_eq!(found.len(), 4);
+    // From 1 µs before the end to the end.
+    assert_eq!(phases[1].duration_ns, 1000.0);
+    let csv = stamps_csv(std::slice::from_ref(&track));
+    let mut lines = csv.lines();
+    assert!(lines.next().unwrap().ends_with(",body_cycles,weights_ns,sum_ns"));
+    assert!(lines.next().unwrap().ends_with(",7000,500.0,5800.0"), "{csv}");
+    let trace: Value = serde_json::from_str(&trace_json(&[track], "t")).unwrap();
+    let events = trace["traceEvents"].as_array().unwrap();
+    let named = events.iter().filter(|e| e["cat"] == "named" && e["name"] == "weights");
+    assert_eq!(named.count(), 5);
+    let threads = events.iter().filter(|e| e["name"] == "thread_name");
+    let names: Vec<&str> = threads.map(|e| e["args"]["name"].as_str().unwrap()).collect();
+    assert!(names.contains(&"node 1 gemv") && names.contains(&"node 1 gemv, its own phases"));
+}
+
+#[test]
+fn nodes_of_different_grids_keep_their_places_in_the_file() {
+    let mut track = track(Arm::GraphPdl, 2, 2, 0.0, 0.0);
+    track.stamps.grid_blocks = 0;
+    track.stamps.node_blocks = vec![1, 3];
+    let csv = stamps_csv(&[track]);
+    let places: Vec<String> = csv
+        .lines()
+        .skip(1)
+        .map(|line| line.split(',').take(3).collect::<Vec<_>>().join(","))
+        .collect();
+    assert_eq!(places, ["graph-pdl,0,0", "graph-pdl,1,0", "graph-pdl,1,1", "graph-pdl,1,2"]);
+}
+
+#[test]
 fn uneven_placement_is_counted() {
     let mut track = track(Arm::GraphFull, 4, 6, 0.0, f64::NAN);
     let even = placement(&track.stamps, 8);

@@ -41,12 +41,13 @@ fn process(pid: u32, track: &Track) -> Vec<Value> {
         let tid = node + 1;
         events.push(json!({
             "ph": "M", "pid": pid, "tid": tid, "name": "thread_name",
-            "args": { "name": format!("node {node}") },
+            "args": { "name": track.node_name(node) },
         }));
         events.push(json!({
             "ph": "M", "pid": pid, "tid": tid, "name": "thread_sort_index",
-            "args": { "sort_index": node },
+            "args": { "sort_index": 2 * node },
         }));
+        events.extend(named(pid, track, node, origin));
         let slices = slices(blocks, origin);
         for &(phase, from, to) in &slices {
             events.push(json!({
@@ -59,6 +60,43 @@ fn process(pid: u32, track: &Track) -> Vec<Value> {
             events.extend(flow(pid, node, primary, primary_slices, &slices, origin));
         }
         before = Some((moments, slices));
+    }
+    events
+}
+
+/// Tracks of named phases are numbered from here: far beyond the nodes of any chain.
+const NAMED: u32 = 1 << 24;
+
+/// Phases that the kernel names: a track of their own under the node's, since they begin and end
+/// where they like.
+fn named(pid: u32, track: &Track, node: u32, origin: f64) -> Vec<Value> {
+    let phases = track.stamps.named_phases(node);
+    if phases.is_empty() {
+        return Vec::new();
+    }
+    let tid = NAMED + node;
+    let mut events = vec![
+        json!({
+            "ph": "M", "pid": pid, "tid": tid, "name": "thread_name",
+            "args": { "name": format!("{}, its own phases", track.node_name(node)) },
+        }),
+        json!({
+            "ph": "M", "pid": pid, "tid": tid, "name": "thread_sort_index",
+            "args": { "sort_index": 2 * node + 1 },
+        }),
+    ];
+    let mut free = i64::MIN;
+    for (name, from, to) in phases {
+        let whole = |ns: f64| (ns - origin).round() as i64;
+        // Medians of blocks that took other ways may cross.
+        let (from, to) = (whole(from).max(free), whole(to));
+        if to > from {
+            events.push(json!({
+                "ph": "X", "pid": pid, "tid": tid, "name": name, "cat": "named",
+                "ts": us(from), "dur": us(to - from), "args": { "node": node },
+            }));
+            free = to;
+        }
     }
     events
 }

@@ -104,6 +104,7 @@ pub fn measured(device: &dyn Device, plan: &Plan, seed: u64) -> Run {
         health: device.health(),
         plan: plan.record(),
         kernel: None,
+        attached: None,
     };
     let Memory { points, samples } = memory;
     Run { manifest, points, samples, end: None, notes: Vec::new() }

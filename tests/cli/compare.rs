@@ -101,7 +101,7 @@ fn a_repeated_run_has_the_work_of_the_first_and_no_verdict_against_it() {
     assert_eq!(said.code, Some(0), "{said:?}");
     assert_eq!(said.stderr, "");
     assert!(
-        said.stdout.contains("verdict: equivalent (inside-margin): 15 equivalent of 15 rows"),
+        said.stdout.contains("verdict: equivalent (inside-margin): 16 equivalent of 16 rows"),
         "{said:?}"
     );
     assert!(said.stdout.contains("A: a: NVIDIA H200 SIMULATED"), "{said:?}");
@@ -116,7 +116,7 @@ fn a_body_two_percent_longer_in_one_arm_is_a_regression_in_every_format() {
     for format in ["table", "markdown", "json", "junit"] {
         let said = compare(dir.path(), &["a", "b", "--format", format]);
         assert_eq!(said.code, Some(5), "{said:?}");
-        let expected = "pdl: cannot accept b: 3 of 15 rows are slower than in A: graph-pdl";
+        let expected = "pdl: cannot accept b: 3 of 16 rows are slower than in A: graph-pdl";
         assert!(said.stderr.starts_with(expected), "{said:?}");
     }
     let said = compare(dir.path(), &["a", "b"]).stdout;
@@ -136,7 +136,7 @@ fn a_body_two_percent_longer_in_one_arm_is_a_regression_in_every_format() {
     }
 
     let markdown = compare(dir.path(), &["a", "b", "--format", "markdown"]).stdout;
-    assert!(markdown.starts_with("### pdl compare: REGRESSION: 3 regression, 12 equivalent of 15"));
+    assert!(markdown.starts_with("### pdl compare: REGRESSION: 3 regression, 13 equivalent of 16"));
     let folded = markdown.find("<details>").unwrap();
     assert_eq!(markdown[..folded].matches("| graph-pdl").count(), 3, "what matters comes first");
     assert_eq!(markdown[folded..].matches("| graph").count(), 3 + 3 + 2, "and all rows");
@@ -144,7 +144,7 @@ fn a_body_two_percent_longer_in_one_arm_is_a_regression_in_every_format() {
     let junit = compare(dir.path(), &["a", "b", "--format", "junit"]).stdout;
     let document = roxmltree::Document::parse(&junit).unwrap();
     let count = |name: &str| document.descendants().filter(|node| node.has_tag_name(name)).count();
-    assert_eq!((count("testcase"), count("failure"), count("skipped")), (15, 3, 0));
+    assert_eq!((count("testcase"), count("failure"), count("skipped")), (16, 3, 0));
 
     let back = compare(dir.path(), &["b", "a"]);
     assert_eq!(back.code, Some(0), "faster is no failure: {back:?}");
@@ -222,6 +222,13 @@ fn simulated_with_measured_is_refused() {
     let said = compare(dir.path(), &["a", "b"]);
     assert_eq!(said.code, Some(6), "{said:?}");
     assert!(said.stderr.contains("differ: backend (sim and gpu)"), "{said:?}");
+    assert!(said.stderr.contains("--accept-mismatch \"reason\""), "the flag is named: {said:?}");
+    let reason = ["a", "b", "--accept-mismatch", "a simulated baseline is all there is"];
+    let said = compare(dir.path(), &reason);
+    assert_eq!(said.code, Some(0), "{said:?}");
+    for text in ["SIMULATED", "a simulated baseline is all there is"] {
+        assert!(said.stdout.contains(text), "{text}: {}", said.stdout);
+    }
 }
 
 #[test]
@@ -297,5 +304,8 @@ fn a_resumed_run_is_said_to_be_one() {
     let said = compare(dir.path(), &["a", "b"]);
     assert_eq!(said.code, Some(0), "{said:?}");
     assert!(said.stdout.contains(", RESUMED\n"), "{said:?}");
-    assert!(said.stdout.contains("note: resumed: B was cut short and taken up again"), "{said:?}");
+    assert!(
+        said.stdout.contains("note: resumed: B: the run was taken up again in another process"),
+        "{said:?}"
+    );
 }

@@ -33,7 +33,7 @@ fn the_default_sweep_is_twelve_triggers_of_two_bodies_with_controls() {
     for (number, (point, trigger, arms)) in points.iter().enumerate() {
         assert_eq!(*point, format!("p{number:03}"));
         let expected: &[&str] = match trigger.as_str() {
-            "none" => &["stream", "graph", "graph-aa", "sentinel"],
+            "none" => &["stream", "stream-aa", "graph", "graph-aa", "sentinel"],
             _ => &["stream-full", "stream-pdl", "graph-full", "graph-pdl"],
         };
         assert_eq!(arms, expected, "{point}");
@@ -48,16 +48,17 @@ fn the_default_sweep_is_twelve_triggers_of_two_bodies_with_controls() {
              isolated",
         ]
     );
-    assert_eq!(text.matches("  52 points × arms\n").count(), 2, "4 + 12 × 4");
+    assert_eq!(text.matches("  53 points × arms\n").count(), 2, "5 + 12 × 4");
 }
 
 #[test]
 fn every_arm_brings_its_baseline_its_control_and_the_noise_floor() {
     let floor = "graph graph-aa sentinel";
     let table = [
-        ("stream", "stream graph graph-aa sentinel", ""),
-        ("stream-full", "stream graph graph-aa sentinel", "stream-full"),
-        ("stream-pdl", "stream graph graph-aa sentinel", "stream-full stream-pdl"),
+        ("stream", "stream stream-aa graph graph-aa sentinel", ""),
+        ("stream-full", "stream stream-aa graph graph-aa sentinel", "stream-full"),
+        ("stream-pdl", "stream stream-aa graph graph-aa sentinel", "stream-full stream-pdl"),
+        ("stream-aa", "stream stream-aa graph graph-aa sentinel", ""),
         ("graph", floor, ""),
         ("graph-aa", floor, ""),
         ("graph-full", floor, "graph-full"),

@@ -12,7 +12,10 @@ const COLUMNS: &str = "point,arm,submission,dependency,trigger,nodes,grid_blocks
     samples,period_ns,period_lo_ns,period_hi_ns,marginal_ns,baseline,saved_ns,saved_lo_ns,\
     saved_hi_ns,speedup,speedup_lo,speedup_hi,code_cost_ns,primary_slowed_ns,verdict,proof,correct,\
     launch_gap_ns,hop_latency_ns,useful_ns,parked_ns,limit_ns,backend,device,\
-    reason,contamination,contamination_lo,contamination_hi";
+    reason,contamination,contamination_lo,contamination_hi,limit_by,constants,exposed_ns,exposed_by,\
+    exposed_launch_ns,exposed_placement_ns,exposed_preamble_ns,exposed_flush_ns,exposed_release_ns,\
+    exposed_drain_ns,exposed_contention_ns,exposed_ends_ns,exposed_unexplained_ns,predicted_ns,\
+    predicted_saved_ns,error_pct,not_predicted";
 const SAMPLE_COLUMNS: &str = "point,arm,nodes,round,order,duration_ns,sm_mhz,sample_flags";
 
 /// Every file that is derived from the raw ones.
@@ -105,7 +108,7 @@ fn summary_csv_has_the_columns_and_the_notation_that_others_rely_on() {
             }
         }
     }
-    assert_eq!(rows.len() - 1, 4 + 3 * 4, "arms without a trigger, and three triggers of four");
+    assert_eq!(rows.len() - 1, 5 + 3 * 4, "arms without a trigger, and three triggers of four");
     assert!(measured > 100, "{measured} numbers were looked at");
 }
 
@@ -122,7 +125,7 @@ fn samples_csv_holds_every_arm_once_a_round() {
         let round = rounds.entry((&row[2], &row[3])).or_default();
         round.push((row[0].clone(), row[1].clone()));
     }
-    let arms = 4 + 3 * 4;
+    let arms = 5 + 3 * 4;
     let mut orders = Vec::new();
     for (round, mut members) in rounds {
         orders.push(members.clone());
@@ -229,8 +232,8 @@ fn pipelined_chains_show_how_much_they_are_contaminated() {
             intervals += 1;
         }
     }
-    // Full controls and subjects of both submissions at three triggers, and the A/A arm.
-    assert!(indices == 4 * 3 + 1 && intervals > 6, "{indices} {intervals}");
+    // Full controls and subjects of both submissions at three triggers, and the A/A arms.
+    assert!(indices == 4 * 3 + 2 && intervals > 6, "{indices} {intervals}");
 }
 
 /// A value that a stranger changed to be wrong is a wrong result: exit code 4, no speed-up.

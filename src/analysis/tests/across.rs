@@ -235,6 +235,7 @@ fn a_user_s_own_chain_has_crossovers_along_its_own_axes() {
         variants: vec![variant(1), variant(64)],
         compiler: String::new(),
         unsafe_no_sync: true,
+        sha256: String::new(),
     });
     let summary = of(&run);
     let [crossover] = summary.crossovers.as_slice() else { panic!("{:?}", summary.crossovers) };

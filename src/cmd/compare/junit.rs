@@ -64,8 +64,8 @@ fn case(row: &Row, fail_on: &[FailOn]) -> TestCase {
         Change::Inconclusive | Change::Skipped => skipped(message),
         _ => TestCaseStatus::success(),
     };
-    let trigger = row.trigger.map_or_else(String::new, |trigger| format!(" {trigger}"));
-    let mut case = TestCase::new(format!("{}{trigger}", row.arm), status);
+    let name = format!("{} {}", row.arm, row.place());
+    let mut case = TestCase::new(name.trim_end(), status);
     case.set_classname(row.group.as_str());
     case
 }

@@ -129,7 +129,7 @@ fn cells(row: &Row) -> [String; 10] {
     let interval = row.change_interval_ns;
     [
         row.arm.to_string(),
-        row.trigger.map_or_else(String::new, |trigger| trigger.to_string()),
+        row.place(),
         or_absent(row.period_a_ns, us_number),
         or_absent(row.period_b_ns, us_number),
         or_absent(row.change_ns, difference),

@@ -1,6 +1,5 @@
 //! Pieces of text that all formats share.
 
-use crate::chain::Trigger;
 use crate::compare::{Change, Comparison, Row};
 use crate::units::{or_absent, signed_us};
 
@@ -49,8 +48,8 @@ pub fn verdict_with_reasons(row: &Row) -> String {
 
 /// One row in a sentence: `graph-pdl 4/8 (+0.081 µs a hop)`.
 pub fn short(row: &Row) -> String {
-    let trigger = row.trigger.map_or_else(String::new, |trigger: Trigger| format!(" {trigger}"));
-    format!("{}{trigger} ({} a hop)", row.arm, or_absent(row.change_ns, signed_us))
+    let name = format!("{} {}", row.arm, row.place());
+    format!("{} ({} a hop)", name.trim_end(), or_absent(row.change_ns, signed_us))
 }
 
 /// The overall verdict and how it came about, in one line.

@@ -1,39 +1,83 @@
 //! The sweep of a chain file.
 
 use std::path::Path;
+use std::time::Instant;
 
 use jiff::Timestamp;
 
 use super::super::{sweep, terminal};
-use crate::chain::Trigger;
+use super::{again, first};
+use crate::chain::{Mode, Trigger};
 use crate::chain_file::{Loaded, Mark, read, sites};
 use crate::cli::KernelArgs;
 use crate::compile::{Cache, Failure, Nvcc};
 use crate::device::Device;
-use crate::error::{Error, Kind, Result};
-use crate::kernel::{self, Build, Code, Decision, Policy, Target};
+use crate::error::{Error, Result};
+use crate::kernel::{self, Build, Checked, Code, Decision, Policy, Target};
 use crate::measure::Plan;
-use crate::record::{RunDir, write_atomically};
+use crate::record::{KernelRun, RunDir, write_atomically};
 
 /// What is known before a device is asked.
-struct Ready {
-    loaded: Loaded,
-    marks: Vec<Mark>,
-    triggers: Vec<Trigger>,
-    build: Build,
-    compiler: String,
+pub struct Ready {
+    pub loaded: Loaded,
+    pub marks: Vec<Mark>,
+    pub triggers: Vec<Trigger>,
+    pub build: Build,
+    pub compiler: String,
+    pub began: Instant,
+}
+
+impl Ready {
+    /// What the manifest keeps.
+    pub fn record(&self, args: &KernelArgs) -> KernelRun {
+        let unsafe_no_sync = args.unsafe_no_sync;
+        kernel::record(&self.loaded, &self.build, &self.triggers, &self.compiler, unsafe_no_sync)
+    }
 }
 
 pub fn run(args: &KernelArgs, file: &Path) -> Result<()> {
-    let loaded = read(file)?;
+    let mut loaded = read(file)?;
+    for (axis, values) in &args.set {
+        loaded.choose(axis, values)?;
+    }
     let marks = loaded.marks();
-    let triggers = loaded.triggers(sites(&marks))?;
+    let triggers = chosen(args, loaded.triggers(sites(&marks))?)?;
+    if args.timeline && !loaded.stamped() {
+        let cause = "no source has both PDL_STAMP(begin) and PDL_STAMP(end)";
+        return Err(Error::failed("draw the timeline", cause).remedy(
+            "write them as the first and the last line of every kernel (docs/kernel.md); any other \
+             name begins a phase of that name",
+        ));
+    }
     if args.dry_run {
         let arch = arch(args, &loaded, (9, 0));
         let ready = compile(args, loaded, marks, triggers, arch, None)?;
         return terminal::print(&dry_run(args, &ready));
     }
     measure(args, loaded, marks, triggers)
+}
+
+/// The triggers that `--trigger` names; all where it names none.
+fn chosen(args: &KernelArgs, all: Vec<Trigger>) -> Result<Vec<Trigger>> {
+    let unknown = args.trigger.iter().find(|&&trigger| {
+        all.iter().all(|known| known.sites().triggers != trigger.sites().triggers)
+    });
+    if let Some(unknown) = unknown {
+        let names: Vec<String> = all.iter().map(ToString::to_string).collect();
+        let cause = format!("the chain file tries {}", names.join(", "));
+        return Err(Error::usage(format!("use --trigger {unknown}"), cause));
+    }
+    let mut kept = all;
+    if !args.trigger.is_empty() {
+        let asked = |trigger: &Trigger| {
+            args.trigger.iter().any(|t| t.sites().triggers == trigger.sites().triggers)
+        };
+        kept.retain(asked);
+    }
+    if args.timeline {
+        kept.truncate(1);
+    }
+    Ok(kept)
 }
 
 /// The target that was asked for, or that of the device.
@@ -50,14 +94,20 @@ fn compile(
     arch: String,
     capability: Option<(u32, u32)>,
 ) -> Result<Ready> {
+    let began = Instant::now();
     let cache = Cache::open(args.cache.as_deref())?;
     // Cubins alone need no compiler.
     let needed = loaded.file.sources.iter().any(|source| !source.get_ref().ends_with(".cubin"));
     let nvcc = if needed { Some(Nvcc::find()?) } else { None };
-    let mut codes = vec![Code::Off];
+    // That of launch-completion edges is always needed.
+    let mut codes = vec![Code::Off, Code::at(Trigger::Implicit)];
     codes.extend(triggers.iter().map(|&trigger| Code::at(trigger)));
-    if capability.is_some() && loaded.stamped() {
+    if capability.is_some() && loaded.stamped() && !args.check {
         codes.extend(triggers.iter().map(|trigger| Code::Stamped(trigger.sites())));
+    }
+    if capability.is_some() && !args.no_check && !args.timeline {
+        codes.extend(triggers.iter().filter_map(|&trigger| Code::delayed(trigger)));
+        codes.extend(kernel::distinct_syncs(&triggers).into_iter().map(Code::without_sync));
     }
     // Without a device any machine code of the target will do.
     let digits: String = arch.chars().filter(char::is_ascii_digit).collect();
@@ -80,9 +130,11 @@ fn compile(
         }
     } else {
         build.demand_syncs(&triggers)?;
+        // Behind launch completion nothing but the sync stands between two kernels.
+        build.demand_syncs(&[Trigger::Implicit])?;
     }
     let compiler = nvcc.map_or_else(String::new, |nvcc| nvcc.version);
-    Ok(Ready { loaded, marks, triggers, build, compiler })
+    Ok(Ready { loaded, marks, triggers, build, compiler, began })
 }
 
 /// What the compiler said goes to the user as it is; the error says which source.
@@ -94,14 +146,19 @@ fn tell(failure: Failure) -> Error {
 }
 
 fn plan(args: &KernelArgs, ready: &Ready) -> Plan {
-    kernel::plan(&ready.build, &ready.triggers, args.l2, args.seed, args.stopping())
+    let stopping = args.stopping(ready.build.variants.len());
+    let plan = kernel::plan(&ready.build, &ready.triggers, args.l2, args.seed, stopping);
+    match args.mode.contains(&Mode::Pipelined) {
+        true => kernel::with_pipelined(plan),
+        false => plan,
+    }
 }
 
 /// What would be measured.
 fn dry_run(args: &KernelArgs, ready: &Ready) -> String {
     use std::fmt::Write;
     let plan = plan(args, ready);
-    let record = kernel::record(&ready.loaded, &ready.build, &ready.compiler, args.unsafe_no_sync);
+    let record = ready.record(args);
     let mut text = format!("{}\n", record.name);
     for (variant, points) in record.variants.iter().zip(plan.groups()) {
         let axes = variant.axes_text();
@@ -131,64 +188,31 @@ fn measure(
     let arch = arch(args, &loaded, capability);
     let ready = compile(args, loaded, marks, triggers, arch, Some(capability))?;
     let device = UserChains::new(&gpu, &ready.loaded, &ready.build);
-    let races = match args.no_check {
-        true => Vec::new(),
-        false => check_races(args, &ready, &gpu, &device)?,
+    let plan = plan(args, &ready);
+    if args.timeline {
+        return super::timeline::timeline(args, &ready, &plan, &device);
+    }
+    let checked = match args.no_check {
+        true => None,
+        false => Some(super::check::check(args, &ready, &plan, &gpu, &device)?),
     };
-    record(args, &ready, &device, &races)
-}
-
-/// Checks every edge of every variant, with the code of each choice of syncs. A race ends it.
-#[cfg(feature = "cuda")]
-fn check_races(
-    args: &KernelArgs,
-    ready: &Ready,
-    gpu: &std::rc::Rc<crate::gpu::Gpu>,
-    device: &crate::gpu::UserChains,
-) -> Result<Vec<serde_json::Value>> {
-    use crate::attach::{Options, RaceVerdict};
-    let options = Options { seed: args.seed, ..Options::default() };
-    let mut triggers: Vec<Trigger> = Vec::new();
-    for &trigger in &ready.triggers {
-        if triggers.iter().all(|known| known.sites().syncs != trigger.sites().syncs) {
-            triggers.push(trigger);
-        }
+    if args.check {
+        return Ok(());
     }
-    let mut all = Vec::new();
-    let mut told: Vec<String> = Vec::new();
-    for (variant, resolved) in ready.build.variants.iter().enumerate() {
-        for &trigger in &triggers {
-            for found in device.races(gpu, variant, trigger, &options)? {
-                let edge = format!("{} → {}", found.primary, found.secondary);
-                let race = &found.race;
-                let early =
-                    matches!(race.verdict, RaceVerdict::ReadsEarly | RaceVerdict::WritesEarly);
-                let said =
-                    format!("{edge} at {trigger}: {} ({})", race.verdict.name(), race.reason);
-                if early && !args.unsafe_no_sync {
-                    return Err(Error::new(Kind::Wrong, "put it behind a programmatic edge", said)
-                        .remedy(
-                            "its sync does not stand before every read and write of what earlier \
-                             kernels use; --unsafe-no-sync measures it all the same",
-                        ));
-                }
-                if race.verdict != RaceVerdict::Clean && !told.contains(&said) {
-                    terminal::note(format_args!("race check: {said}"));
-                    told.push(said);
-                }
-                all.push(serde_json::json!({
-                    "axes": resolved.axes, "trigger": trigger, "found": found,
-                }));
-            }
-        }
+    if args.tune {
+        return super::tune::tune(args, &ready, plan, &gpu, &device);
     }
-    Ok(all)
+    record(args, &ready, &device, plan, checked.as_ref())
 }
 
 #[cfg(not(feature = "cuda"))]
 fn measure(_: &KernelArgs, _: Loaded, _: Vec<Mark>, _: Vec<Trigger>) -> Result<()> {
-    Err(Error::new(Kind::NoGpu, "use the GPU", "this program was built without the cuda feature")
-        .remedy("--dry-run compiles, checks and shows the plan without a GPU"))
+    Err(Error::new(
+        crate::error::Kind::NoGpu,
+        "use the GPU",
+        "this program was built without the cuda feature",
+    )
+    .remedy("--dry-run compiles, checks and shows the plan without a GPU"))
 }
 
 /// Measures, writes the run directory, prints the summary and the policy.
@@ -197,19 +221,30 @@ fn record(
     args: &KernelArgs,
     ready: &Ready,
     device: &dyn Device,
-    races: &[serde_json::Value],
+    plan: Plan,
+    checked: Option<&Checked>,
 ) -> Result<()> {
-    let plan = plan(args, ready);
-    let mut run = RunDir::create(args.out.as_deref(), "kernel", Timestamp::now())?;
-    let mut manifest = sweep::manifest("kernel", device, &plan);
-    let kernel = kernel::record(&ready.loaded, &ready.build, &ready.compiler, args.unsafe_no_sync);
-    manifest.kernel = Some(kernel);
-    run.write_manifest(&manifest)?;
-    let text = serde_json::to_vec_pretty(races)
-        .map_err(|error| Error::failed("write the race check as JSON", error))?;
-    write_atomically(&run.path().join("races.json"), &text)?;
-    let recorder = sweep::Recorder::new(run, sweep::untouched(&plan));
-    let finished = sweep::measure(args.format, device, &plan, recorder)?;
+    let (plan, recorder) = match &args.resume {
+        Some(path) => again::resume(args, ready, device, path, &plan)?,
+        None => {
+            let mut run = RunDir::create(args.out.as_deref(), "kernel", Timestamp::now())?;
+            let mut manifest = sweep::manifest("kernel", device, &plan);
+            manifest.kernel = Some(ready.record(args));
+            run.write_manifest(&manifest)?;
+            let untouched = sweep::untouched(&plan);
+            (plan, sweep::Recorder::new(run, untouched))
+        }
+    };
+    if let Some(checked) = checked {
+        let text = serde_json::to_vec_pretty(checked)
+            .map_err(|error| Error::failed("write the race check as JSON", error))?;
+        write_atomically(&recorder.path().join("races.json"), &text)?;
+    }
+    let recorder = match ready.build.variants.len() {
+        1 => recorder,
+        sets => recorder.telling(first::teller(sets, ready.began)),
+    };
+    let finished = sweep::measure(args.format, device, &plan, recorder, None)?;
     let Some((summary, run)) = finished.measured else { return Ok(()) };
     let Some(policy) = Policy::of(&run.manifest, &summary) else { return Ok(()) };
     emit(args, ready, &policy)

@@ -23,10 +23,13 @@ mod with_gpu {
     use super::super::super::{device, terminal};
     use super::*;
     use crate::attach::{self, Flips, Options, Progress};
-    use crate::chain::Dependency;
+    use crate::chain::{Dependency, Submission};
     use crate::cli::Format;
     use crate::error::{Error, Kind};
+    use crate::gpu::user_graph::UserGraph;
     use crate::gpu::{Hook, StreamForm};
+    use crate::interrupt;
+    use crate::kernel::{Checked, CheckedEdge, EdgeRace};
     use crate::record::{directory, write_atomically};
     use crate::units::us;
 
@@ -43,6 +46,9 @@ mod with_gpu {
         let mut graph = hook.attach(&gpu)?;
         if args.dry_run {
             return terminal::print(&attach::listing_table(graph.listing()));
+        }
+        if args.check {
+            return check(args, &mut graph);
         }
         let original = graph.variant(&Flips::none(), Dependency::Full)?;
         let stream = hook.stream_form(&gpu, &original, &hook.memory()?, ROUNDS)?;
@@ -72,6 +78,27 @@ mod with_gpu {
         }
         terminal::note(folder.display());
         Ok(())
+    }
+
+    /// Checks every edge in both forms, also those whose secondary has no sync.
+    fn check(args: &KernelArgs, graph: &mut UserGraph) -> Result<()> {
+        const FORMS: [Submission; 2] = [Submission::Graph, Submission::Stream];
+        let options = Options { seed: args.seed, ..Options::default() };
+        let listing = graph.listing().clone();
+        let name = |node: u32| listing.kernel(node).map_or_else(String::new, |k| k.short_name());
+        let mut checked = Checked::default();
+        for edge in listing.edges.iter().filter(|edge| edge.kind.is_some()) {
+            interrupt::check("check edges for races")?;
+            let races = graph.races(edge.index, &FORMS, &options)?;
+            for (submission, race) in FORMS.into_iter().zip(races) {
+                let (primary, secondary) = (name(edge.from), name(edge.to));
+                let node = edge.to as usize;
+                let found = EdgeRace { primary, secondary, node, submission, race };
+                let (axes, trigger, without_sync) = (Default::default(), None, None);
+                checked.edges.push(CheckedEdge { axes, trigger, found, without_sync });
+            }
+        }
+        super::super::check::tell(args, &checked)
     }
 
     fn stream_text(stream: &StreamForm) -> String {

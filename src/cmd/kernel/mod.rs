@@ -1,7 +1,15 @@
 //! `pdl kernel`: sweep of the user's own kernels.
 
+mod again;
 mod chain;
+#[cfg(feature = "cuda")]
+mod check;
+mod first;
 mod hook;
+#[cfg(feature = "cuda")]
+mod timeline;
+#[cfg(feature = "cuda")]
+mod tune;
 
 use crate::cli::KernelArgs;
 use crate::error::Result;

@@ -5,7 +5,7 @@ use serde::Serialize;
 use crate::chain::{Arm, BodyKind, Shape, Target, Trigger};
 use crate::device::Device;
 use crate::measure::{Candidate, Plan, Raced, Stopping};
-use crate::record::PlanPoint;
+use crate::record::{KernelRun, PlanPoint, Verdict};
 use crate::stats::{CONFIDENCE, Interval, estimate_median, median};
 use crate::tune::{Fate, Standing};
 use crate::units::us;
@@ -39,6 +39,10 @@ pub struct Race {
     pub recommended: Option<Lane>,
     /// All candidates, fastest first.
     pub lanes: Vec<Lane>,
+    /// Of your own kernels in a graph, at the trigger of the best graph arm: which kinds of edges are
+    /// worth being programmatic. Empty where there is one kind, or where no graph arm saves time.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub edges: Vec<EdgeLane>,
     /// Whether no candidate could credibly be faster by more than the tolerance.
     pub settled: bool,
     /// What counts as equal, ns a hop.
@@ -56,6 +60,25 @@ pub struct Race {
     pub surer_s: Option<f64>,
     /// Half the width of the widest interval among those that are left, ns a hop.
     pub half_width_ns: Option<f64>,
+}
+
+/// One kind of edges.
+#[derive(Clone, Debug, Serialize)]
+pub struct EdgeLane {
+    /// Kernel before the edge.
+    pub primary: String,
+    /// Kernel after it.
+    pub secondary: String,
+    /// Edges of the kind.
+    pub edges: usize,
+    /// What it saves beside the rest of the chosen set, ns a hop.
+    pub saved_ns: Option<f64>,
+    /// 95 % interval of the same.
+    pub saved_interval_ns: Option<Interval>,
+    /// What may be said.
+    pub verdict: Verdict,
+    /// Whether it is worth it.
+    pub chosen: bool,
 }
 
 /// One candidate.
@@ -82,10 +105,19 @@ pub struct Lane {
 }
 
 impl Findings {
-    /// From the races of `plan`'s groups.
-    pub fn new(device: &dyn Device, plan: &Plan, raced: &[Raced]) -> Findings {
+    /// From the races of `plan`'s groups; `own`: the user's own kernels, where it is they that race.
+    pub fn new(
+        device: &dyn Device,
+        plan: &Plan,
+        raced: &[Raced],
+        own: Option<&KernelRun>,
+    ) -> Findings {
         let groups = plan.groups();
-        let races = groups.iter().zip(raced).map(|(points, raced)| race(points, raced));
+        let races = groups.iter().zip(raced).map(|(points, raced)| {
+            let work = own.and_then(|own| own.work(&points[0].chain));
+            let race = race(points, raced);
+            Race { work: work.unwrap_or_else(|| race.work.clone()), ..race }
+        });
         let facts = device.facts();
         Findings { device: facts.label(), driver: facts.driver.clone(), races: races.collect() }
     }
@@ -138,6 +170,7 @@ fn race(points: &[PlanPoint], raced: &Raced) -> Race {
         surer_s: surer_s(raced, alive),
         half_width_ns: widest.reduce(f64::max),
         lanes: sorted,
+        edges: Vec::new(),
     }
 }
 

@@ -2,12 +2,16 @@
 
 mod findings;
 mod table;
+#[cfg(test)]
+mod tests;
 
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use jiff::Timestamp;
 
-use self::findings::Findings;
+#[cfg_attr(not(feature = "cuda"), allow(unused_imports))]
+pub(super) use self::findings::{EdgeLane, Findings, Lane};
 use super::sweep::{Recorder, manifest};
 use super::{device, outputs, terminal};
 use crate::chain::{Arm, Chain};
@@ -15,7 +19,7 @@ use crate::cli::{FindingsFormat, TuneArgs};
 use crate::device::Device;
 use crate::error::{Error, Result};
 use crate::experiment;
-use crate::measure::{Plan, Progress, Raced, race_group};
+use crate::measure::{Plan, Predict, Progress, Raced, race_group};
 use crate::profile::{BUILT_IN, Model};
 use crate::record::RunDir;
 use crate::sim::predict;
@@ -32,21 +36,49 @@ pub fn tune(args: &TuneArgs) -> Result<()> {
     }
     let device = opened.device.as_ref();
     let plan = plan(args, device)?;
-    let mut run = RunDir::create(args.out.as_deref(), "tune", Timestamp::now())?;
-    run.write_manifest(&manifest("tune", device, &plan))?;
+    let mut run = RunDir::create(args.out.as_deref(), TUNE, Timestamp::now())?;
+    run.write_manifest(&manifest(TUNE, device, &plan))?;
+    let predict = |chain: &Chain, arm: Arm| match args.no_prediction {
+        true => None,
+        false => predicted_ns(device, chain, arm),
+    };
+    let (path, raced) = race_into(run, device, &plan, &predict)?;
+    finish(&path, &Findings::new(device, &plan, &raced, None), args.format)
+}
+
+/// What the run calls itself.
+pub(super) const TUNE: &str = "tune";
+
+/// Races every group of a plan into a run directory, and rebuilds what is derived of it.
+///
+/// # Errors
+/// A fault, an interruption (rows so far are kept), or a disk that fails.
+pub(super) fn race_into(
+    run: RunDir,
+    device: &dyn Device,
+    plan: &Plan,
+    predict: Predict,
+) -> Result<(PathBuf, Vec<Raced>)> {
     let progress = plan.groups().iter().map(|_| Progress::Untouched).collect();
     let mut recorder = Recorder::new(run, progress);
     let path = recorder.path().to_owned();
-    let raced = race_all(args, device, &plan, &mut recorder);
+    let raced = race_all(device, plan, predict, &mut recorder);
     drop(recorder);
     // Whatever was measured before an error is worth its tables.
     let summary = outputs::rebuild(&path);
     let raced = raced?;
-    let (summary, _) = summary?;
-    let findings = Findings::new(device, &plan, &raced);
-    terminal::print(&render(&findings, args.format)?)?;
+    summary?;
+    Ok((path, raced))
+}
+
+/// Prints what was found; wrong results are an error.
+///
+/// # Errors
+/// Those of the run that `path` holds.
+pub(super) fn finish(path: &Path, findings: &Findings, format: FindingsFormat) -> Result<()> {
+    terminal::print(&render(findings, format)?)?;
     terminal::note(path.display());
-    outputs::demand_right_results(&summary)
+    outputs::demand_right_results(&outputs::rebuild(path)?.0)
 }
 
 /// The plan of a sweep over the same axes, without the controls that only explain.
@@ -59,29 +91,30 @@ fn plan(args: &TuneArgs, device: &dyn Device) -> Result<Plan> {
     let mut plan = experiment::plan(&axes, args.seed, args.stopping(), device)?;
     // Verdicts of a race are about the leader; a family of all candidates is for a sweep.
     plan.stopping = args.stopping();
+    without_controls(&mut plan, &asked);
+    Ok(plan)
+}
+
+/// Leaves the full controls out that nobody asked for: they explain, and cannot win.
+pub(super) fn without_controls(plan: &mut Plan, asked: &[Arm]) {
     for point in &mut plan.points {
         let explains = |arm: &Arm| matches!(arm, Arm::StreamFull | Arm::GraphFull);
         point.arms.retain(|arm| !explains(arm) || asked.contains(arm));
     }
     plan.points.retain(|point| !point.arms.is_empty());
-    Ok(plan)
 }
 
 fn race_all(
-    args: &TuneArgs,
     device: &dyn Device,
     plan: &Plan,
+    predict: Predict,
     recorder: &mut Recorder,
 ) -> Result<Vec<Raced>> {
     let began = Instant::now();
-    let predict = |chain: &Chain, arm: Arm| match args.no_prediction {
-        true => None,
-        false => predicted_ns(device, chain, arm),
-    };
     let (mut raced, mut endings, mut outcome) = (Vec::new(), Vec::new(), Ok(()));
     for (index, points) in plan.groups().into_iter().enumerate() {
         recorder.begin_group(index);
-        match race_group(device, plan, points, &predict, recorder) {
+        match race_group(device, plan, points, predict, recorder) {
             Ok(race) => {
                 endings.push(ending(&race).to_owned());
                 raced.push(race);

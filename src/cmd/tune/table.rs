@@ -3,8 +3,9 @@
 use std::fmt::Write;
 
 use super::super::findings::table;
-use super::findings::{Findings, Lane, Race};
+use super::findings::{EdgeLane, Findings, Lane, Race};
 use crate::analysis::obligation;
+use crate::chain::BodyKind;
 use crate::units::{ABSENT, format_interval, or_absent, signed_us, us, us_number};
 
 /// One table a race, the answer above it.
@@ -16,14 +17,18 @@ pub fn render(findings: &Findings, markdown: bool) -> String {
             "" => String::new(),
             driver => format!(", driver {driver}"),
         };
-        let shape = &race.shape;
-        let _ = writeln!(
-            text,
-            "{head}{}{driver}: {} blocks × {} threads, {}\n",
-            findings.device, shape.grid_blocks, shape.block_threads, race.work
-        );
+        let shape = match race.body {
+            // Each kernel has its own, and the work says which.
+            BodyKind::Kernel => String::new(),
+            _ => {
+                let shape = &race.shape;
+                format!("{} blocks × {} threads, ", shape.grid_blocks, shape.block_threads)
+            }
+        };
+        let _ = writeln!(text, "{head}{}{driver}: {shape}{}\n", findings.device, race.work);
         text += &answer(race);
         text += &lanes(race, markdown);
+        text += &edges(race, markdown);
         text += &cost(race);
     }
     text + LEGEND
@@ -85,6 +90,36 @@ fn lanes(race: &Race, markdown: bool) -> String {
     let header =
         ["arm", "trigger", "µs/node", "predicted", "saved µs/hop", "behind", "rounds", "state"];
     table(&header, race.lanes.iter().map(row).collect(), &[2, 3, 4, 5, 6], markdown)
+}
+
+/// Which kinds of edges are worth it.
+fn edges(race: &Race, markdown: bool) -> String {
+    if race.edges.is_empty() {
+        return String::new();
+    }
+    let row = |lane: &EdgeLane| {
+        let interval = lane.saved_interval_ns.map_or_else(String::new, |interval| {
+            format!(" [{}, {}]", us_number(interval.lo), us_number(interval.hi))
+        });
+        vec![
+            format!("{} → {}", lane.primary, lane.secondary),
+            lane.edges.to_string(),
+            format!("{}{interval}", or_absent(lane.saved_ns, us_number)),
+            format!("{:?}", lane.verdict).to_lowercase(),
+            if lane.chosen { "programmatic" } else { "full" }.to_owned(),
+        ]
+    };
+    let header = ["edge", "edges", "saved µs/hop", "verdict", "make it"];
+    let chosen = race.edges.iter().filter(|lane| lane.chosen).count();
+    let answer = match chosen {
+        0 => "No kind of edge is worth being programmatic by itself.",
+        n if n == race.edges.len() => "Every kind of edge is worth being programmatic.",
+        _ => "Not every kind of edge is worth being programmatic (edge = \"full\" in its node):",
+    };
+    format!(
+        "{answer}\n\n{}",
+        table(&header, race.edges.iter().map(row).collect(), &[1, 2], markdown)
+    )
 }
 
 fn cost(race: &Race) -> String {

@@ -140,6 +140,7 @@ fn manifest(made: &Made, points: Vec<PlanPoint>) -> Manifest {
             effective_rounds: 12.0,
         },
         kernel: None,
+        attached: None,
     }
 }
 

@@ -1,5 +1,7 @@
 //! One launch of one of the user's kernels, ready to be queued.
 
+use std::ffi::c_void;
+
 use cudarc::driver::sys;
 
 use super::module::Function;
@@ -29,37 +31,59 @@ impl Config {
 
 /// A kernel, its shape, and its arguments with every address in place.
 pub struct Launch {
-    /// The kernel.
-    pub function: Function,
-    /// Its shape.
-    pub config: Config,
+    function: Function,
+    config: Config,
     /// Arguments, each as its bytes.
-    pub args: Vec<Vec<u8>>,
+    args: Vec<Vec<u8>>,
+    /// Where they are: a launch takes as long as it does by hand, and makes no list.
+    pointers: Vec<*mut c_void>,
     /// Name, for errors.
-    pub name: String,
+    name: String,
 }
 
 impl Launch {
+    /// A launch of `function` with these arguments.
+    pub fn new(function: Function, config: Config, args: Vec<Vec<u8>>, name: String) -> Launch {
+        // The driver copies what these point at before a launch returns, and writes none of it. Bytes
+        // stay where they are when the list of them moves.
+        let pointers = args.iter().map(|arg| arg.as_ptr().cast_mut().cast()).collect();
+        Launch { function, config, args, pointers, name }
+    }
+
+    /// Its shape.
+    pub fn config(&self) -> &Config {
+        &self.config
+    }
+
+    /// Arguments, each as its bytes.
+    pub fn args(&self) -> &[Vec<u8>] {
+        &self.args
+    }
+
     /// Queues it; behind a programmatic dependency on what was queued last where `programmatic`.
     ///
     /// # Safety
     /// The function's module stays loaded, and every address in the arguments is live, until the
     /// work on the stream is done.
     pub unsafe fn queue(&self, stream: sys::CUstream, programmatic: bool) -> Result<()> {
-        let mut attributes = Vec::with_capacity(2);
+        // SAFETY: plain numbers, zero is a value of each.
+        let mut attributes: [sys::CUlaunchAttribute_st; 2] = unsafe { std::mem::zeroed() };
+        let mut count = 0;
         if programmatic {
             let value =
                 sys::CUlaunchAttributeValue_union { programmaticStreamSerializationAllowed: 1 };
             let id =
                 sys::CUlaunchAttributeID::CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION;
-            attributes.push(sys::CUlaunchAttribute_st { id, pad: [0; 4], value });
+            attributes[count] = sys::CUlaunchAttribute_st { id, pad: [0; 4], value };
+            count += 1;
         }
         let [x, y, z] = self.config.cluster;
         if [x, y, z] != [1; 3] {
             let dims = sys::CUlaunchAttributeValue_union__bindgen_ty_1 { x, y, z };
             let value = sys::CUlaunchAttributeValue_union { clusterDim: dims };
             let id = sys::CUlaunchAttributeID::CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION;
-            attributes.push(sys::CUlaunchAttribute_st { id, pad: [0; 4], value });
+            attributes[count] = sys::CUlaunchAttribute_st { id, pad: [0; 4], value };
+            count += 1;
         }
         let config = sys::CUlaunchConfig_st {
             gridDimX: self.config.grid[0],
@@ -71,15 +95,17 @@ impl Launch {
             sharedMemBytes: self.config.shared_bytes,
             hStream: stream,
             attrs: attributes.as_mut_ptr(),
-            numAttrs: attributes.len() as u32,
+            numAttrs: count as u32,
         };
-        // The driver copies what these point at before the call returns, and writes none of it.
-        let mut args: Vec<*mut std::ffi::c_void> =
-            self.args.iter().map(|arg| arg.as_ptr().cast_mut().cast()).collect();
         // SAFETY: as many arguments of the right sizes as the kernel has parameters: compared when
         // it was built; the rest is the caller's promise.
         unsafe {
-            sys::cuLaunchKernelEx(&config, self.function.0, args.as_mut_ptr(), std::ptr::null_mut())
+            sys::cuLaunchKernelEx(
+                &config,
+                self.function.0,
+                self.pointers.as_ptr().cast_mut(),
+                std::ptr::null_mut(),
+            )
         }
         .result()
         .map_err(|error| Error::failed(format!("launch {}", self.name), error))

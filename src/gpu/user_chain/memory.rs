@@ -12,13 +12,16 @@ use super::super::memory::{address, memory_error, raw};
 use super::super::replay;
 use super::super::shim::Difference;
 use super::super::user_graph::Region;
+use super::guard::{self, GUARD, GUARD_BYTES, guarded};
 use crate::chain_file::{Loaded, Resolved, ResolvedBuffer};
 use crate::device::Verification;
 use crate::error::{Error, Kind, Result};
 use crate::kernel::{self, Code, Written};
 
-/// Copies of a buffer lie this far apart, at least.
+/// Copies of a buffer begin at multiples of this.
 const ALIGNMENT: u64 = 256;
+/// Buffers of so many bytes are compared on the device before they are read.
+const LARGE_BYTES: usize = 1 << 20;
 
 /// A buffer and its copies.
 struct Live {
@@ -53,6 +56,21 @@ impl Live {
     }
 }
 
+/// Queues a copy between two places of the device.
+///
+/// # Safety
+/// Both are live until the stream's work is done, and do not overlap.
+unsafe fn copy_queued(
+    stream: &CudaStream,
+    to: u64,
+    from: u64,
+    bytes: usize,
+) -> Result<(), DriverError> {
+    // SAFETY: the caller's promise.
+    unsafe { cudarc::driver::sys::cuMemcpyDtoDAsync_v2(to, from, bytes, stream.cu_stream()) }
+        .result()
+}
+
 /// Says whether buffers hold what is right.
 pub type External<'a> = &'a dyn Fn(&[Written]) -> Result<()>;
 
@@ -67,6 +85,8 @@ pub struct Buffers {
     expected: RefCell<HashMap<Code, Vec<CudaSlice<u8>>>>,
     differences: CudaSlice<Difference>,
     found: Cell<bool>,
+    /// Whether the chain may be run again with nothing put back, once that was asked.
+    pub runs_again: Cell<Option<bool>>,
 }
 
 impl Buffers {
@@ -78,7 +98,8 @@ impl Buffers {
             stream.context().mem_get_info().map_err(|e| fault("ask for free memory", e))?;
         let mut whole = 0_u64;
         for of in &resolved.buffers {
-            let (copies, stride) = (of.copies_of(repeats), of.bytes().next_multiple_of(ALIGNMENT));
+            let copies = of.copies_of(repeats);
+            let stride = of.bytes().next_multiple_of(ALIGNMENT) + GUARD_BYTES;
             let bytes = stride.saturating_mul(u64::from(copies));
             whole = whole.saturating_add(bytes);
             let what = format!("buffer {} in {copies} copies", of.name);
@@ -90,11 +111,13 @@ impl Buffers {
             }
             let fail = |error: DriverError| memory_error(&what, bytes, error);
             let fill = fills.of(of)?;
-            let mut memory = stream.alloc_zeros::<u8>(bytes as usize).map_err(fail)?;
-            for copy in 0..u64::from(copies) {
-                let from = (copy * stride) as usize;
-                let mut view = memory.slice_mut(from..from + fill.len());
-                stream.memcpy_htod(&fill[..], &mut view).map_err(fail)?;
+            let mut memory = guarded(&stream, bytes).map_err(fail)?;
+            stream.memcpy_htod(&fill[..], &mut memory.slice_mut(0..fill.len())).map_err(fail)?;
+            let first = address(&memory, &stream);
+            for copy in 1..u64::from(copies) {
+                // SAFETY: both lie in this memory, and copies do not overlap.
+                unsafe { copy_queued(&stream, first + copy * stride, first, fill.len()) }
+                    .map_err(fail)?;
             }
             live.push(Live { of: of.clone(), copies, stride, memory, fill });
         }
@@ -110,6 +133,7 @@ impl Buffers {
             expected: RefCell::default(),
             differences,
             found: Cell::new(false),
+            runs_again: Cell::new(None),
         })
     }
 
@@ -122,6 +146,11 @@ impl Buffers {
     /// Whether `code` has been run over full edges, so that there is something to compare with.
     pub fn knows(&self, code: Code) -> bool {
         self.expected.borrow().contains_key(&code)
+    }
+
+    /// Gives back the memory of what the stream arm of `code` left.
+    pub fn forget(&self, code: Code) {
+        self.expected.borrow_mut().remove(&code);
     }
 
     /// Keeps what `run`, the stream arm of `code`, leaves. The first code that comes tells which
@@ -174,13 +203,17 @@ impl Buffers {
         let mut written = Vec::new();
         for (at, live) in self.live.iter().enumerate() {
             let one = &live.fill[..];
+            if one.len() >= LARGE_BYTES && self.untouched(live)? {
+                continue;
+            }
             let now =
                 self.stream.clone_dtoh(&live.memory).map_err(|e| fault("read a buffer", e))?;
+            guard::check(loaded, &live.of, live.stride as usize, &now)?;
             let same = now.chunks(live.stride as usize).all(|copy| copy[..one.len()] == *one);
             if same {
                 continue;
             }
-            let mut initial = vec![0; now.len()];
+            let mut initial = vec![GUARD; now.len()];
             for copy in initial.chunks_mut(live.stride as usize) {
                 copy[..one.len()].copy_from_slice(one);
             }
@@ -207,13 +240,41 @@ impl Buffers {
         Ok(())
     }
 
+    /// Whether no copy of a buffer, nor what lies behind it, has changed, asked on the device. False
+    /// where there is no room to ask.
+    fn untouched(&self, live: &Live) -> Result<bool> {
+        let what = "compare a buffer with its fill";
+        let fail = |error: DriverError| fault(what, error);
+        let Ok(mut scratch) = guarded(&self.stream, live.stride) else { return Ok(false) };
+        self.stream
+            .memcpy_htod(&live.fill[..], &mut scratch.slice_mut(0..live.fill.len()))
+            .map_err(fail)?;
+        self.clear_differences()?;
+        let (counter, fill) =
+            (address(&self.differences, &self.stream), address(&scratch, &self.stream));
+        let first = address(&live.memory, &self.stream);
+        for copy in 0..u64::from(live.copies) {
+            let at = first + copy * live.stride;
+            // SAFETY: both hold that many bytes; the counter is this struct's.
+            unsafe { replay::launch_compare(raw(&self.stream), at, fill, live.stride, counter) }
+                .map_err(|error| launch_fault(what, error))?;
+        }
+        let found = self.stream.clone_dtoh(&self.differences).map_err(fail)?;
+        Ok(found.first().is_some_and(|difference| difference.bytes == 0))
+    }
+
     /// Hands the first copy of every buffer to what else says whether it is right.
     fn check_external(&self, external: External) -> Result<()> {
         let mut kept = Vec::new();
-        for live in &self.live {
+        for (at, live) in self.live.iter().enumerate() {
+            // What the chain only reads is what it was.
+            if self.written.borrow().iter().all(|(written, _)| *written != at) {
+                kept.push((&live.of, live.fill.clone()));
+                continue;
+            }
             let first = live.memory.slice(0..live.of.bytes() as usize);
             let bytes = self.stream.clone_dtoh(&first).map_err(|e| fault("read a buffer", e))?;
-            kept.push((&live.of, bytes));
+            kept.push((&live.of, Rc::new(bytes)));
         }
         let all: Vec<Written> = kept
             .iter()
@@ -228,16 +289,8 @@ impl Buffers {
             let live = &self.live[*at];
             let (to, from) = (address(&live.memory, &self.stream), address(initial, &self.stream));
             // SAFETY: both hold that many bytes and live as long as this.
-            unsafe {
-                cudarc::driver::sys::cuMemcpyDtoDAsync_v2(
-                    to,
-                    from,
-                    live.bytes() as usize,
-                    self.stream.cu_stream(),
-                )
-            }
-            .result()
-            .map_err(|error| fault("restore the buffers", error))?;
+            unsafe { copy_queued(&self.stream, to, from, live.bytes() as usize) }
+                .map_err(|error| fault("restore the buffers", error))?;
         }
         Ok(())
     }

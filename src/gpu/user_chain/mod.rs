@@ -1,6 +1,9 @@
 //! Chains of the user's own kernels on the device: the same arms, gate, events and checks as this
 //! program's chains have.
 
+mod by_hand;
+mod delayed;
+mod guard;
 mod launch;
 mod memory;
 mod module;
@@ -8,7 +11,8 @@ mod prepared;
 mod race;
 mod stamping;
 
-pub use self::race::EdgeRace;
+pub use self::by_hand::{ByHand, Launcher};
+pub use self::race::RaceSubject;
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -20,7 +24,7 @@ use self::memory::{Buffers, External, Fills};
 use self::module::{Function, Module};
 use self::prepared::UserChain;
 use super::driver::Gpu;
-use crate::chain::{Arm, Chain};
+use crate::chain::{Arm, Chain, Trigger};
 use crate::chain_file::{Loaded, Resolved};
 use crate::device::{Device, Facts, Health, Prepared};
 use crate::error::{Error, Result};
@@ -33,15 +37,27 @@ pub struct UserChains<'a> {
     loaded: &'a Loaded,
     build: &'a Build,
     modules: RefCell<HashMap<usize, Rc<Module>>>,
+    /// Of each stamped cubin, modules for the launches of one chain: to load one takes a millisecond.
+    stamped: RefCell<HashMap<usize, Vec<Rc<Module>>>>,
     buffers: RefCell<HashMap<(usize, u32), Weak<Buffers>>>,
+    /// Those that were asked for last stay: to fill them and to learn what is right takes a while.
+    latest: RefCell<Option<Rc<Buffers>>>,
     fills: Fills,
 }
 
 impl<'a> UserChains<'a> {
     /// The chains of `loaded`, compiled as `build`, on `gpu`.
     pub fn new(gpu: &'a Gpu, loaded: &'a Loaded, build: &'a Build) -> UserChains<'a> {
-        let (modules, buffers) = (RefCell::default(), RefCell::default());
-        UserChains { gpu, loaded, build, modules, buffers, fills: Fills::default() }
+        UserChains {
+            gpu,
+            loaded,
+            build,
+            modules: RefCell::default(),
+            stamped: RefCell::default(),
+            buffers: RefCell::default(),
+            latest: RefCell::default(),
+            fills: Fills::default(),
+        }
     }
 
     /// The variant that a chain is of, and its repeats.
@@ -60,6 +76,8 @@ impl<'a> UserChains<'a> {
             Arm::StreamFull | Arm::StreamPdl | Arm::GraphFull | Arm::GraphPdl => {
                 Ok(Code::at(chain.trigger))
             }
+            // Behind launch completion no trigger counts.
+            Arm::GraphCompletion => Ok(Code::at(Trigger::Implicit)),
             _ => Err(Error::unsupported(
                 format!("run the {arm} arm"),
                 "your own kernels have no such version",
@@ -74,6 +92,16 @@ impl<'a> UserChains<'a> {
         let module = Rc::new(Module::load(&self.build.cubins[cubin].bytes, &self.loaded.name())?);
         self.modules.borrow_mut().insert(cubin, module.clone());
         Ok(module)
+    }
+
+    /// One of the modules of a stamped cubin, which no other launch of the chain has.
+    fn stamped_module(&self, cubin: usize, place: usize) -> Result<Rc<Module>> {
+        let mut all = self.stamped.borrow_mut();
+        let own = all.entry(cubin).or_default();
+        while own.len() <= place {
+            own.push(Rc::new(Module::load(&self.build.cubins[cubin].bytes, &self.loaded.name())?));
+        }
+        Ok(own[place].clone())
     }
 
     /// Every launch of a chain, with addresses in `buffers`.
@@ -117,12 +145,9 @@ impl<'a> UserChains<'a> {
                     }
                     bytes
                 });
-                launches.push(Launch {
-                    function: function(launches.len()),
-                    config: Config::of(node),
-                    args: args.collect(),
-                    name: node.kernel.clone(),
-                });
+                let function = function(launches.len());
+                let (config, name) = (Config::of(node), node.kernel.clone());
+                launches.push(Launch::new(function, config, args.collect(), name));
             }
         }
         launches
@@ -134,11 +159,36 @@ impl<'a> UserChains<'a> {
         if let Some(buffers) = self.buffers.borrow().get(&key).and_then(Weak::upgrade) {
             return Ok(buffers);
         }
+        // Room first: others may hold them still.
+        self.latest.take();
         let buffers =
             Rc::new(Buffers::new(self.gpu, &self.build.variants[variant], repeats, &self.fills)?);
         self.learn(variant, Code::Off, repeats, &buffers)?;
         self.buffers.borrow_mut().insert(key, Rc::downgrade(&buffers));
+        self.latest.replace(Some(buffers.clone()));
         Ok(buffers)
+    }
+
+    /// Whether a chain that runs a second time, with nothing put back, leaves what the first run left.
+    fn runs_again(&self, chain: &Chain, buffers: &Buffers) -> Result<bool> {
+        if let Some(known) = buffers.runs_again.get() {
+            return Ok(known);
+        }
+        let what = "run the chain twice";
+        let (variant, _, repeats) = self.variant(chain)?;
+        let launches = self.launches(variant, Code::Off, repeats, buffers)?;
+        buffers.clear_differences()?;
+        for launch in launches.iter().chain(&launches) {
+            // SAFETY: modules and buffers outlive the stream's work, which is drained below.
+            unsafe { launch.queue(self.gpu.stream.cu_stream(), false) }?;
+        }
+        buffers.queue_comparison(Code::Off)?;
+        buffers.restore()?;
+        self.gpu.done.record(&self.gpu.stream).map_err(|e| super::driver::fault(what, e))?;
+        self.gpu.wait(&self.gpu.done, what)?;
+        let same = buffers.verification()?.mismatches == 0;
+        buffers.runs_again.set(Some(same));
+        Ok(same)
     }
 
     /// Runs the stream arm of `code` over full edges and keeps what it leaves.
@@ -152,15 +202,28 @@ impl<'a> UserChains<'a> {
             }
             let what = "run the stream arm";
             self.gpu.done.record(&self.gpu.stream).map_err(|e| super::driver::fault(what, e))?;
-            self.gpu.wait(&self.gpu.done, what)
+            self.gpu.wait(&self.gpu.done, what).map_err(blame)
         };
         let verify = &self.loaded.file.verify;
         let check = |written: &[Written]| check_outputs(self.loaded, &resolved.axes, written);
-        // A longer chain computes the same again.
-        let asked = !(verify.npy.is_empty() && verify.command.is_empty());
+        // A longer chain computes the same again, and a delay computes nothing.
+        let named = !verify.npy.is_empty() || !verify.command.is_empty();
+        let asked = named && !matches!(code, Code::Check(..));
         let external: Option<External> =
             if asked && repeats == resolved.repeat { Some(&check) } else { None };
         buffers.learn(self.loaded, code, &run, external)
+    }
+}
+
+/// What to do about a kernel that reads or writes where nothing is.
+fn blame(error: Error) -> Error {
+    let bad = ["ILLEGAL_ADDRESS", "MISALIGNED_ADDRESS"];
+    match bad.iter().any(|name| error.cause().contains(name)) {
+        true => error.remedy(
+            "a buffer may be too small for what a kernel does with it, or an argument another one: \
+             compute-sanitizer shows the line",
+        ),
+        false => error,
     }
 }
 

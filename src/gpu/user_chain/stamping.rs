@@ -1,7 +1,11 @@
 //! The stamped run of a chain of the user's kernels.
 //!
 //! A kernel's records go where a variable of its module points, so every launch of a stamped chain
-//! has a module of its own: the same code, loaded once a launch.
+//! has a module of its own: the same code, loaded once a launch of a chain. Chains that are stamped one
+//! after the other use the same modules, and each points them to its own records.
+
+use std::collections::HashMap;
+use std::rc::Rc;
 
 use cudarc::driver::{CudaGraph, CudaSlice};
 
@@ -9,12 +13,13 @@ use super::launch::{Config, Launch};
 use super::module::{Function, Module};
 use super::prepared::{UserChain, piece};
 use crate::chain::Submission;
+use crate::chain_file::stamp_hash;
 use crate::error::Result;
 use crate::gpu::driver::fault;
 use crate::gpu::graph;
 use crate::gpu::memory::{address, memory_error};
 use crate::kernel::Code;
-use crate::stamps::{BlockStamps, Stamps};
+use crate::stamps::{BlockStamps, NamedStamps, Stamps};
 
 /// The variable of `cuda/pdl_site.cuh`.
 const VARIABLE: &str = "pdl_site_records";
@@ -33,11 +38,26 @@ struct Record {
     release_ns: u64,
     end_ns: u64,
     sm: u32,
+    marks: u32,
+    missed: u32,
     reserved: u32,
+    mark_ns: [u64; MARKS],
+    mark_name: [u32; MARKS],
 }
 
+/// `PDL_SITE_MARKS`.
+const MARKS: usize = 8;
 const RECORD_BYTES: u64 = size_of::<Record>() as u64;
-const _: () = assert!(RECORD_BYTES == 48);
+const _: () = assert!(RECORD_BYTES == 152);
+
+impl Record {
+    /// When the block first reached a named moment, ns.
+    fn moment(&self, name: u32) -> Option<u64> {
+        let marks = (self.marks as usize).min(MARKS);
+        let at = self.mark_name[..marks].iter().position(|&known| known == name)?;
+        Some(self.mark_ns[at])
+    }
+}
 
 /// What a stamped run needs.
 pub struct Stamping {
@@ -45,8 +65,10 @@ pub struct Stamping {
     graph: Option<CudaGraph>,
     records: CudaSlice<u8>,
     node_blocks: Vec<u32>,
+    /// What sources name.
+    names: Vec<String>,
     // Dropped last: the launches are of their kernels.
-    _modules: Vec<Module>,
+    _modules: Vec<Rc<Module>>,
 }
 
 impl Stamping {
@@ -67,11 +89,14 @@ impl Stamping {
             .alloc_zeros::<u8>(bytes as usize)
             .map_err(|error| memory_error("the stamps", bytes, error))?;
         let mut at = address(&records, stream);
-        let (mut modules, mut functions): (Vec<Module>, Vec<Function>) = Default::default();
+        let (mut modules, mut functions): (Vec<Rc<Module>>, Vec<Function>) = Default::default();
+        let mut used: HashMap<usize, usize> = HashMap::new();
         let mut node_blocks = Vec::new();
         for _ in 0..repeats {
             for (node, &code) in resolved.nodes.iter().zip(nodes) {
-                let module = Module::load(&device.build.cubins[code.cubin].bytes, &node.kernel)?;
+                let place = used.entry(code.cubin).or_default();
+                let module = device.stamped_module(code.cubin, *place)?;
+                *place += 1;
                 let Some((variable, 8)) = module.variable(VARIABLE) else { return Ok(None) };
                 // SAFETY: eight bytes of the module, which is loaded; nothing runs.
                 unsafe { cudarc::driver::result::memcpy_htod_sync(variable, &[at]) }
@@ -91,7 +116,8 @@ impl Stamping {
             Submission::Stream if launches.len() <= piece(device.gpu) as usize => None,
             Submission::Stream => return Ok(None),
         };
-        Ok(Some(Stamping { launches, graph, records, node_blocks, _modules: modules }))
+        let names = device.loaded.stamp_names();
+        Ok(Some(Stamping { launches, graph, records, node_blocks, names, _modules: modules }))
     }
 
     /// Runs it and keeps the run of the median duration.
@@ -159,6 +185,15 @@ impl Stamping {
         });
         let blocks: Vec<BlockStamps> = blocks.collect();
         let node_blocks = self.node_blocks.clone();
-        Some(Stamps { grid_blocks: 0, node_blocks, blocks, duration_ns })
+        // A name that no block reached says nothing.
+        let numbers = self.names.iter().map(|name| (name.clone(), stamp_hash(name)));
+        let reached =
+            numbers.filter(|(_, number)| stored.iter().any(|r| r.moment(*number).is_some()));
+        let (names, numbers): (Vec<String>, Vec<u32>) = reached.unzip();
+        let moments = stored.iter().flat_map(|record| {
+            numbers.iter().map(|&number| record.moment(number).map_or(f64::NAN, after))
+        });
+        let named = NamedStamps { names, ns: moments.collect() };
+        Some(Stamps { grid_blocks: 0, node_blocks, blocks, duration_ns, named })
     }
 }

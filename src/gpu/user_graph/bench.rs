@@ -10,7 +10,8 @@ use rand_chacha::ChaCha8Rng;
 
 use super::graph::Executable;
 use super::memory::{Memory, Region};
-use crate::attach::Rounds;
+use crate::attach::{RawSample, Rounds};
+use crate::chain::{Arm, Chain};
 use crate::device::{Device, Flag};
 use crate::error::{Error, Kind, Result};
 use crate::gpu::driver::{Gpu, condition_fault, fault, launch_fault};
@@ -18,6 +19,7 @@ use crate::gpu::memory::{address, memory_error, raw};
 use crate::gpu::replay;
 use crate::gpu::shim::Difference;
 use crate::interrupt;
+use crate::record::SampleRow;
 
 /// Poison of ordinary runs: a float of these bytes is no number, an index of them is below zero.
 pub(super) const POISON: u8 = 0xff;
@@ -46,6 +48,14 @@ pub struct Timed {
     pub flags: Vec<Flag>,
     /// Bytes of the outputs that differ from the original's.
     pub wrong_bytes: u64,
+}
+
+/// Why an output cannot be compared.
+enum Spoiled {
+    /// Nothing of it is written.
+    Unwritten(String),
+    /// A byte, at this offset, depends on what the memory held.
+    Depends(String, u64),
 }
 
 /// Memory that executables work on, and what the original leaves in it.
@@ -124,23 +134,33 @@ impl Bench {
         }
         self.run(original, OTHER_POISON)?;
         let other = self.compare()?;
-        if other.wrong_bytes > 0
-            && let Some((region, offset)) = self.depends_on_poison()?
-        {
-            let cause = format!(
-                "the original graph reads poisoned memory before it writes it: {region} at \
-                 {offset} depends on the poison"
-            );
-            return Err(Error::new(Kind::Refused, what, cause).remedy(
-                "leave inputs out of outputs and buffers, or give a reset that restores them",
-            ));
+        if other.wrong_bytes == 0 {
+            return Ok(());
         }
-        Ok(())
+        match self.spoiled()? {
+            None => Ok(()),
+            Some(Spoiled::Unwritten(region)) => {
+                let cause = format!("the graph writes nothing of {region}");
+                Err(Error::new(Kind::Refused, what, cause).remedy(
+                    "name the tensor that the captured code wrote: one that was made again after the \
+                     capture is another; or leave it out",
+                ))
+            }
+            Some(Spoiled::Depends(region, offset)) => {
+                let cause = format!(
+                    "the original graph reads poisoned memory before it writes it: {region} at \
+                     {offset} depends on the poison"
+                );
+                Err(Error::new(Kind::Refused, what, cause).remedy(
+                    "leave inputs out of outputs and buffers, or give a reset that restores them",
+                ))
+            }
+        }
     }
 
-    /// The first output byte that two poisons made different, though it was written: bytes that
-    /// hold the poison itself were not.
-    fn depends_on_poison(&self) -> Result<Option<(String, u64)>> {
+    /// What two poisons made different: an output whose every byte holds the poison itself was not
+    /// written; a byte that differs otherwise depends on it.
+    fn spoiled(&self) -> Result<Option<Spoiled>> {
         let stream = &self.gpu.stream;
         let fail = |error: DriverError| fault("read the outputs", error);
         for (output, copy) in self.memory.outputs.iter().zip(&self.reference) {
@@ -148,11 +168,16 @@ impl Bench {
             let mut other = vec![0_u8; output.bytes as usize];
             // SAFETY: the owner's promise: live device memory of that many bytes.
             unsafe { memcpy_dtoh_sync(&mut other, output.address) }.map_err(fail)?;
-            let unlike = first.iter().zip(&other).position(|(&first, &other)| {
-                first != other && (first, other) != (POISON, OTHER_POISON)
-            });
+            let poisoned = |(&first, &other): (&u8, &u8)| (first, other) == (POISON, OTHER_POISON);
+            if first.iter().zip(&other).all(poisoned) {
+                return Ok(Some(Spoiled::Unwritten(output.name.clone())));
+            }
+            let unlike = first
+                .iter()
+                .zip(&other)
+                .position(|(first, other)| first != other && !poisoned((first, other)));
             if let Some(offset) = unlike {
-                return Ok(Some((output.name.clone(), offset as u64)));
+                return Ok(Some(Spoiled::Depends(output.name.clone(), offset as u64)));
             }
         }
         Ok(None)
@@ -201,8 +226,8 @@ impl Bench {
         Ok(Timed { duration_ns: f64::from(ms) * 1e6, flags, wrong_bytes })
     }
 
-    /// Times every executable once a round, in shuffled order, for `rounds` rounds. Samples with a
-    /// flag that excludes are `None`.
+    /// Times every executable once a round, in shuffled order behind the fixed kernel, for `rounds`
+    /// rounds. Samples with a flag that excludes are `None`.
     ///
     /// # Errors
     /// As [`timed`](Self::timed).
@@ -214,17 +239,26 @@ impl Bench {
         for arm in arms {
             self.timed(arm)?;
         }
-        for _ in 0..rounds {
+        // Its work is its own, whatever the chain.
+        let gpu = self.gpu.clone();
+        let mut sentinel = gpu.prepare(&Chain::default(), Arm::Sentinel)?;
+        for round in 0..rounds {
             order.shuffle(&mut random);
-            let mut round = vec![None; arms.len()];
-            for &arm in &order {
+            let fixed = sentinel.sample()?;
+            let sample = |variant, place, duration_ns, flags| RawSample {
+                variant,
+                round,
+                order: place,
+                duration_ns: SampleRow::stored_ns(duration_ns),
+                sm_mhz: gpu.sm_mhz(),
+                flags,
+            };
+            found.push(sample(None, 0, fixed.duration_ns, fixed.flags));
+            for (&arm, place) in order.iter().zip(1..) {
                 let timed = self.timed(arms[arm])?;
                 found.wrong_bytes[arm] = found.wrong_bytes[arm].max(timed.wrong_bytes);
-                if !timed.flags.iter().any(|flag| flag.excludes()) {
-                    round[arm] = Some(timed.duration_ns);
-                }
+                found.push(sample(Some(arm as u32), place, timed.duration_ns, timed.flags));
             }
-            found.push(&round);
         }
         Ok(found)
     }

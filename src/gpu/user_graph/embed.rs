@@ -7,6 +7,7 @@ use std::rc::Rc;
 use cudarc::driver::sys;
 
 use super::code::Code;
+use super::graph::nodes_of;
 use super::memory::{Memory, Region};
 use super::subject::{UserGraph, list};
 use crate::attach::Listing;
@@ -60,7 +61,8 @@ impl Embedded {
             let found = device_of(region)?;
             if *device.get_or_insert(found) != found {
                 let cause = format!("{} lies on another device than the rest", region.name);
-                return Err(Error::usage("attach the graph", cause));
+                return Err(Error::usage("attach the graph", cause)
+                    .remedy("name memory of the device alone that the graph was captured on"));
             }
         }
         let gpu = match open_at(device.unwrap_or(0) as usize)? {
@@ -77,6 +79,16 @@ impl Embedded {
                 "the current context is not the device's primary one",
             )
             .remedy("graphs of the runtime, PyTorch and Triton live in the primary context"));
+        }
+        // SAFETY: the caller's promise.
+        if let Some(other) = unsafe { device_of_kernels(graph.cast()) }?
+            && Some(other) != device
+        {
+            let (own, at) = (device.unwrap_or(0), "attach the graph");
+            let cause =
+                format!("its kernels run on device {other}, its outputs lie on device {own}");
+            return Err(Error::usage(at, cause)
+                .remedy("name the tensors that the graph writes, on the device of its capture"));
         }
         // SAFETY: the caller's promise.
         let subject = unsafe { UserGraph::attach(gpu.clone(), graph, memory, code) }?;
@@ -132,6 +144,35 @@ fn present() -> Result<()> {
             Err(Error::new(Kind::NoGpu, "attach the graph", "no CUDA driver found (libcuda.so.1)"))
         }
     }
+}
+
+/// The device that the graph's first kernel runs on; `None` where the driver does not tell.
+///
+/// # Safety
+/// `graph` is live.
+unsafe fn device_of_kernels(graph: sys::CUgraph) -> Result<Option<i32>> {
+    // SAFETY: the caller's promise.
+    for node in unsafe { nodes_of(graph) }? {
+        // SAFETY: numbers and pointers; zero is a value of each.
+        let mut params: sys::CUDA_KERNEL_NODE_PARAMS = unsafe { std::mem::zeroed() };
+        // SAFETY: a node of a live graph; one that is no kernel is an error.
+        let read = unsafe { sys::cuGraphKernelNodeGetParams_v2(node, &mut params) };
+        if read != sys::CUresult::CUDA_SUCCESS || params.ctx.is_null() {
+            continue;
+        }
+        let (mut device, mut popped) = (0, std::ptr::null_mut());
+        // SAFETY: the context of a kernel of a live graph is live; what is pushed is popped.
+        let found = unsafe {
+            if sys::cuCtxPushCurrent_v2(params.ctx) != sys::CUresult::CUDA_SUCCESS {
+                continue;
+            }
+            let found = sys::cuCtxGetDevice(&mut device);
+            let _ = sys::cuCtxPopCurrent_v2(&mut popped);
+            found
+        };
+        return Ok((found == sys::CUresult::CUDA_SUCCESS).then_some(device));
+    }
+    Ok(None)
 }
 
 /// The device that a region lies on: asked of its first and its last byte.

@@ -111,6 +111,15 @@ impl Graph {
         unsafe { nodes_of(self.0) }
     }
 
+    /// Its edges, with their data, as places in `nodes`, which are its nodes.
+    ///
+    /// # Errors
+    /// The driver's.
+    pub fn edges(&self, nodes: &[sys::CUgraphNode]) -> Result<Vec<RawEdge>> {
+        // SAFETY: the graph is live.
+        unsafe { edges_of(self.0, nodes) }
+    }
+
     /// Makes the edges of `flips` depend as `dependency` says. `nodes` and `edges` are those of
     /// this graph.
     ///

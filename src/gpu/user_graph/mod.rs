@@ -10,11 +10,13 @@ mod code;
 mod embed;
 mod graph;
 mod memory;
+mod node_launch;
 mod race;
 mod read;
 mod records;
 mod resident;
 pub mod sample;
+mod scene;
 mod subject;
 mod trial;
 

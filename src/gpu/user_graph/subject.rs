@@ -12,8 +12,10 @@ use super::graph::{Executable, Graph, edges_of, nodes_of};
 use super::memory::Memory;
 use super::read;
 use super::records::Records;
-use crate::attach::{Flips, Listing, Options, Order, Origin, Progress, Race, RawEdge, Report};
-use crate::chain::Dependency;
+use crate::attach::{
+    Attributed, Flips, Listing, Options, Order, Origin, Progress, Race, RawEdge, Report, Standing,
+};
+use crate::chain::{Dependency, Submission};
 use crate::device::Device;
 use crate::error::{Error, Kind, Result};
 use crate::gpu::driver::Gpu;
@@ -105,6 +107,13 @@ impl UserGraph {
         &self.listing
     }
 
+    /// Refuses edges that their owner wants to stay full.
+    pub fn keep_full(&mut self, edges: &[u32], reason: &str) {
+        for edge in self.listing.edges.iter_mut().filter(|edge| edges.contains(&edge.index)) {
+            edge.standing = Standing::Refused { reason: reason.to_owned() };
+        }
+    }
+
     /// The memory, the timing and the comparison.
     pub fn bench(&mut self) -> &mut Bench {
         &mut self.bench
@@ -164,8 +173,23 @@ impl UserGraph {
     /// # Errors
     /// The device's.
     pub fn race(&mut self, edge: u32, options: &Options) -> Result<Race> {
+        let mut found = self.races(edge, &[Submission::Graph], options)?;
+        found.pop().ok_or_else(|| Error::failed("check an edge", "nothing was found"))
+    }
+
+    /// The same in each of `forms`: as a graph, and as launches into a stream with the programmatic
+    /// attribute. One result a form, in their order.
+    ///
+    /// # Errors
+    /// The device's.
+    pub fn races(
+        &mut self,
+        edge: u32,
+        forms: &[Submission],
+        options: &Options,
+    ) -> Result<Vec<Race>> {
         self.reference()?;
-        super::race::check(self, edge, options)
+        super::race::check(self, edge, forms, options)
     }
 
     /// Which edges are worth it: race checks first, then times.
@@ -173,8 +197,24 @@ impl UserGraph {
     /// # Errors
     /// The device's, results that cannot be compared, or an interruption.
     pub fn attribute(&mut self, options: &Options, watch: Watch<'_>) -> Result<Report> {
+        self.attribute_recorded(options, watch).map(|(report, _)| report)
+    }
+
+    /// The same, with all that the report was made from: a run directory can be
+    /// written of it.
+    ///
+    /// # Errors
+    /// As [`attribute`](Self::attribute).
+    pub fn attribute_recorded(
+        &mut self,
+        options: &Options,
+        watch: Watch<'_>,
+    ) -> Result<(Report, Attributed)> {
         self.reference()?;
-        super::trial::attribute(self, options, watch)
+        let (report, recorded) = super::trial::attribute(self, options, watch)?;
+        let gpu = self.bench.gpu();
+        let (facts, health) = (gpu.facts().clone(), gpu.health());
+        Ok((report, Attributed { facts, health, recorded }))
     }
 
     /// What reports say of where they come from.

@@ -5,7 +5,10 @@ use std::time::Instant;
 
 use super::graph::Executable;
 use super::subject::{UserGraph, Watch};
-use crate::attach::{self, Flips, Options, Progress, Race, Report, Rounds, Standing, Trials};
+use crate::attach::{
+    Flips, Options, Progress, Race, Recorded, Recording, Report, Rounds, Standing, Trials,
+};
+use crate::chain::Submission;
 use crate::error::{Error, Kind, Result};
 use crate::interrupt;
 
@@ -18,12 +21,12 @@ pub(super) fn attribute(
     subject: &mut UserGraph,
     options: &Options,
     watch: Watch<'_>,
-) -> Result<Report> {
+) -> Result<(Report, Recorded)> {
     let began = Instant::now();
     let mut trial = Trial { subject, options, watch, began };
     let races = if options.race_check { trial.races()? } else { BTreeMap::new() };
     let (listing, origin) = (trial.subject.listing.clone(), trial.subject.origin());
-    attach::attribute(&listing, &races, options, &origin, &mut trial)
+    Recording::new(&mut trial).attribute(&listing, &races, options, &origin)
 }
 
 struct Trial<'a> {
@@ -48,9 +51,10 @@ impl Trial<'_> {
             if self.elapsed_s() > RACE_SHARE * self.options.budget_s {
                 break;
             }
-            let race = super::race::check(self.subject, edge, self.options)
+            let forms = [Submission::Graph];
+            let found = super::race::check(self.subject, edge, &forms, self.options)
                 .map_err(|error| error.at(&format!("edge {edge}")))?;
-            races.insert(edge, race);
+            races.extend(found.into_iter().map(|race| (edge, race)));
         }
         Ok(races)
     }

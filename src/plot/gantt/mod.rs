@@ -48,7 +48,7 @@ pub fn timeline(
 ) -> String {
     let mut figure = Figure::new(&finding(tracks), subtitle, ctx);
     lanes::define_patterns(&mut figure);
-    legend(&mut figure);
+    legend(&mut figure, tracks);
     typical::panels(&mut figure, tracks);
     let short = |track: &Track| {
         track.stamps.nodes() <= SM_LANES_NODES && track.stamps.blocks.len() <= SM_LANES_BLOCKS
@@ -93,7 +93,7 @@ fn micro(ns: f64) -> String {
     format!("{}\u{A0}µs", scale::figure(ns / 1e3))
 }
 
-fn legend(figure: &mut Figure<'_>) {
+fn legend(figure: &mut Figure<'_>, tracks: &[Track]) {
     let mut x = 16.0;
     for phase in Phase::ALL {
         let y = figure.y + 9.0;
@@ -106,11 +106,15 @@ fn legend(figure: &mut Figure<'_>) {
         x += 40.0 + super::layout::width(phase.name(), SMALL, false) + 16.0;
     }
     figure.y += 21.0;
-    figure.legend(&[
+    let mut keys = vec![
         (Key::Line(lanes::TRIGGER), "last trigger, or exit without one".into()),
         (Key::Line(lanes::RELEASE), "median release of the secondary".into()),
         (Key::Line(lanes::END), "last end of the primary".into()),
-    ]);
+    ];
+    if tracks.iter().any(|track| !track.stamps.named.names.is_empty()) {
+        keys.push((Key::Line(Stroke::solid(INK, 1.0)), "begin of what a kernel names".into()));
+    }
+    figure.legend(&keys);
 }
 
 /// The head of an arm's panel: its name and its quantities over the chain.

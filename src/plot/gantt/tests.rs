@@ -1,6 +1,6 @@
 use super::*;
 use crate::chain::Arm;
-use crate::timeline::fixture::track;
+use crate::timeline::fixture::{named_track, track};
 
 fn context() -> Context {
     Context { caption: "A device, driver 1.2".into(), ..Context::default() }
@@ -30,6 +30,17 @@ fn the_quantities_of_the_hop_are_written_on_it() {
     }
     assert!(svg.contains("begins 3.00\u{A0}µs before its primary ends"));
     assert!(texts.iter().any(|text| text.contains("even in all 50 nodes")));
+}
+
+#[test]
+fn what_a_kernel_names_is_on_the_chart() {
+    let svg = timeline(&[named_track(Arm::GraphPdl, 6, 4)], 132, Lanes::Node, "", &context());
+    let texts = texts(&svg);
+    for expected in ["weights", "sum", "begin of what a kernel names"] {
+        assert!(texts.iter().any(|text| text == expected), "{expected}: {texts:?}");
+    }
+    let svg = timeline(&[track(Arm::GraphPdl, 6, 4, 0.0, 0.0)], 132, Lanes::Node, "", &context());
+    assert!(!svg.contains("begin of what a kernel names"));
 }
 
 #[test]

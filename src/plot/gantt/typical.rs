@@ -89,6 +89,21 @@ fn lane(figure: &mut Figure<'_>, view: &View<'_>, node: u32, x: &Scale, y: f64) 
     for phase in Phase::ALL {
         duration(figure, view, node, phase, x, y);
     }
+    named(figure, view, node, x, y);
+}
+
+/// Moments that the kernel names: a line each, and the name of what begins there where there is
+/// room for it.
+fn named(figure: &mut Figure<'_>, view: &View<'_>, node: u32, x: &Scale, y: f64) {
+    let px = |ns: f64| x.px((ns - view.origin_ns) / 1e3);
+    for (name, from, to) in view.track.stamps.named_phases(node) {
+        let (left, right) = (px(from), px(to));
+        figure.canvas.line(&[(left, y), (left, y + LANE)], &Stroke::solid(INK, 1.0));
+        if right - left > layout::width(name, SMALL, false) + 5.0 {
+            let at = (left + 3.0, y + 7.0);
+            figure.canvas.text_over(name, at, Font::new(SMALL, INK), Anchor::Start);
+        }
+    }
 }
 
 /// The median block's time in a phase, written on it where there is room.

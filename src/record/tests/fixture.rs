@@ -11,8 +11,8 @@ use crate::chain::{
 use crate::device::{Backend, EdgeCount, Facts, Flag, Health, Proof, Verification};
 use crate::error::Result;
 use crate::record::{
-    End, Manifest, PlanPoint, PlanRecord, PointRecord, ProofVerdict, RunDir, SampleRow, SummaryRow,
-    Verdict, schema_version,
+    End, ExposedBy, LimitBy, Manifest, PlanPoint, PlanRecord, PointRecord, ProofVerdict, RunDir,
+    SampleRow, SummaryRow, Verdict, schema_version,
 };
 use crate::stamps::Reduced;
 
@@ -97,6 +97,7 @@ pub(crate) fn manifest() -> Manifest {
             effective_rounds: 12.0,
         },
         kernel: None,
+        attached: None,
     }
 }
 
@@ -204,6 +205,23 @@ pub(crate) fn summary_row() -> SummaryRow {
         contamination: Some(0.9712),
         contamination_lo: Some(0.96),
         contamination_hi: Some(0.98),
+        limit_by: Some(LimitBy::Release),
+        constants: "h200 (measured)".into(),
+        exposed_ns: Some(12.3),
+        exposed_by: Some(ExposedBy::Stamps),
+        exposed_launch_ns: Some(12.3),
+        exposed_placement_ns: Some(12.3),
+        exposed_preamble_ns: Some(12.3),
+        exposed_flush_ns: Some(12.3),
+        exposed_release_ns: Some(12.3),
+        exposed_drain_ns: Some(12.3),
+        exposed_contention_ns: Some(12.3),
+        exposed_ends_ns: Some(12.3),
+        exposed_unexplained_ns: Some(12.3),
+        predicted_ns: Some(12.3),
+        predicted_saved_ns: Some(12.3),
+        error_pct: Some(12.3),
+        not_predicted: "no SM".into(),
         backend: Backend::Sim,
         device: "H200, \"SXM\" SIMULATED".into(),
         reason: "a|b".into(),

@@ -93,6 +93,8 @@ prop_compose! {
             code_cost_ns: times[9], launch_gap_ns: times[10], hop_latency_ns: times[11],
             useful_ns: times[12], limit_ns: times[13],
             speedup: ratios[0], speedup_lo: ratios[1], speedup_hi: ratios[2],
+            exposed_ns: times[3], exposed_unexplained_ns: times[4], predicted_ns: times[5],
+            error_pct: ratios[1].map(|ratio| (ratio * 100.0).round() / 100.0),
             contamination: ratios[3], contamination_lo: ratios[4], contamination_hi: ratios[5],
             ..summary_row()
         }
@@ -192,13 +194,35 @@ fn a_summary_reads_as_the_contract_has_it() {
         "p001,graph-pdl,graph,programmatic,4/8,50,132,128,0,1,thread,alu,1998.7,fma,4012.3,hot,\
          isolated,40,4210.5,4210.5,4210.5,4210.5,graph,-0.3,-1.2,0.6,1.2345,1.2000,1.3000,0.0,12.5,\
          helps,active,true,-1873.1,412.0,1500.0,373.1,4012.3,sim,\
-         \"H200, \"\"SXM\"\" SIMULATED\",a|b,0.9712,0.9600,0.9800"
+         \"H200, \"\"SXM\"\" SIMULATED\",a|b,0.9712,0.9600,0.9800,release,h200 (measured),12.3,stamps,12.3,12.3,12.3,12.3,12.3,\
+         12.3,12.3,12.3,12.3,12.3,12.3,12.30,no SM"
     );
     assert_eq!(
         lines[2],
         "p001,graph-pdl,graph,programmatic,,50,132,128,0,1,thread,alu,1998.7,fma,4012.3,hot,\
          isolated,40,4210.5,4210.5,4210.5,4210.5,,,-1.2,0.6,,1.2000,1.3000,0.0,12.5,\
-         ,active,true,-1873.1,412.0,1500.0,373.1,4012.3,sim,H200,a|b,0.9712,0.9600,0.9800"
+         ,active,true,-1873.1,412.0,1500.0,373.1,4012.3,sim,H200,a|b,0.9712,0.9600,0.9800,release,h200 (measured),12.3,stamps,12.3,12.3,12.3,12.3,12.3,\
+         12.3,12.3,12.3,12.3,12.3,12.3,12.30,no SM"
     );
     assert_eq!(text.matches('\r').count(), 0);
+}
+
+#[test]
+fn the_summary_of_an_earlier_version_has_what_it_lacks_empty() {
+    let text = String::from_utf8(write_summary(&[summary_row()])).unwrap();
+    let kept = SUMMARY_COLUMNS.iter().position(|column| *column == "contamination").unwrap();
+    // No cell before it holds a comma.
+    let row = SummaryRow { device: "H200".into(), ..summary_row() };
+    let own = String::from_utf8(write_summary(&[row])).unwrap();
+    let cut = |line: &str| line.split(',').take(kept).collect::<Vec<_>>().join(",") + "\n";
+    let older: String = own.lines().map(cut).collect();
+    let root = tempfile::tempdir().unwrap();
+    let path = root.path().join("summary.csv");
+    fs::write(&path, older).unwrap();
+    let read = read_summary(&path).unwrap().remove(0);
+    assert_eq!((read.period_ns, read.limit_ns), (summary_row().period_ns, summary_row().limit_ns));
+    assert_eq!((read.contamination, read.exposed_ns, &*read.constants), (None, None, ""));
+    // A column that every version has is missed.
+    fs::write(&path, text.replacen("limit_ns,", "limit,", 1)).unwrap();
+    assert!(read_summary(&path).unwrap_err().to_string().contains("lacks limit_ns"));
 }

@@ -2,6 +2,12 @@
 //! `PDL_REQUIRE=gpu` makes that a failure.
 #![cfg(feature = "cuda")]
 
+mod delays;
+mod examples;
+mod inputs;
+mod runs;
+mod timelines;
+
 use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -91,13 +97,19 @@ struct Place {
 }
 
 fn place(gpu: &Gpu, nvcc: &Nvcc, chain: &str) -> Place {
+    place_of(gpu, nvcc, SOURCE, chain)
+}
+
+fn place_of(gpu: &Gpu, nvcc: &Nvcc, source: &str, chain: &str) -> Place {
     let folder = tempfile::tempdir().unwrap();
-    std::fs::write(folder.path().join("kernels.cu"), SOURCE).unwrap();
+    std::fs::write(folder.path().join("kernels.cu"), source).unwrap();
     std::fs::write(folder.path().join("chain.toml"), chain).unwrap();
     let loaded = read(&folder.path().join("chain.toml")).unwrap();
     let triggers = loaded.triggers(sites(&loaded.marks())).unwrap();
     let mut codes = vec![Code::Off];
     codes.extend(triggers.iter().flat_map(|&t| [Code::at(t), Code::Stamped(t.sites())]));
+    codes.extend(triggers.iter().filter_map(|&t| Code::delayed(t)));
+    codes.push(Code::without_sync(triggers[0]));
     let capability = gpu.facts().capability;
     let arch = format!("sm_{}{}", capability.0, capability.1);
     let cache = Cache::open(Some(&folder.path().join("cache"))).unwrap();
@@ -113,7 +125,7 @@ fn every_arm_of_a_chain_file_computes_what_the_stream_arm_does() {
     place.build.demand_syncs(&place.triggers).unwrap();
     let device = UserChains::new(&gpu, &place.loaded, &place.build);
     let plan = plan(&place.build, &place.triggers, L2::Hot, 1, Stopping::quick());
-    let mut programmatic = 0;
+    let (mut programmatic, mut completion) = (0, 0);
     for point in &plan.points {
         for &arm in point.arms.iter().filter(|&&arm| arm != Arm::Sentinel) {
             let mut prepared = device.prepare(&point.chain, arm).unwrap();
@@ -127,13 +139,18 @@ fn every_arm_of_a_chain_file_computes_what_the_stream_arm_does() {
             assert!((150e3..400e3).contains(&sample.duration_ns), "{arm} {}", sample.duration_ns);
             let edges = &prepared.proof().edges;
             assert_eq!(edges.iter().map(|edge| edge.count).sum::<u32>(), 7);
+            if arm == Arm::GraphCompletion {
+                let ports: Vec<&str> = edges.iter().map(|edge| edge.from_port.as_str()).collect();
+                assert_eq!(ports, ["launch-completion"]);
+                completion += 1;
+            }
             if matches!(arm, Arm::GraphPdl | Arm::StreamPdl) {
                 assert!(prepared.proof().armed(), "{arm} {edges:?}");
                 programmatic += 1;
             }
         }
     }
-    assert_eq!(programmatic, 2 * 4);
+    assert_eq!((programmatic, completion), (2 * 4, 1));
 }
 
 #[test]
@@ -176,6 +193,35 @@ fn a_consumer_without_a_sync_is_refused_and_caught() {
         assert_eq!(verification.mismatches > 0, wrong, "{arm} {verification:?}");
         let sample = prepared.sample().unwrap();
         assert_eq!(sample.flags.contains(&Flag::Wrong), wrong, "{arm}");
+    }
+}
+
+#[test]
+fn the_check_alone_names_the_edge_in_both_forms_and_ends_with_4() {
+    let Some((gpu, _nvcc, _turn)) = gpu() else { return };
+    drop(gpu);
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("kernels.cu"), SOURCE).unwrap();
+    // An edge, whether it is caught without its sync, and the exit code.
+    for (flags, code, expected) in [
+        ("", 0, ["graph clean caught", "stream clean caught"]),
+        (", \"-DNO_SYNC\"", 4, ["graph reads-early –", "stream reads-early –"]),
+    ] {
+        let chain = CHAIN.replace("\"-O3\"", &format!("\"-O3\"{flags}"));
+        std::fs::write(folder.path().join("chain.toml"), chain).unwrap();
+        let done = pdl(folder.path())
+            .args(["kernel", "chain.toml", "--check", "--unsafe-no-sync"])
+            .assert()
+            .code(code);
+        let text = String::from_utf8_lossy(&done.get_output().stdout).into_owned();
+        for line in expected {
+            let words: Vec<&str> = line.split_whitespace().collect();
+            let told = text.lines().any(|told| {
+                let told: Vec<&str> = told.split_whitespace().collect();
+                told.starts_with(&["step", "→", "step"]) && told.ends_with(&words)
+            });
+            assert!(told, "{words:?} in {text}");
+        }
     }
 }
 
