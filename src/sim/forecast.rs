@@ -120,7 +120,8 @@ mod tests {
         let chain = crate::measure::calibrate(&device, &chain).unwrap().chain;
         let sample = device.prepare(&chain, Arm::Graph).unwrap().sample().unwrap();
         let period_ns = sample.duration_ns / f64::from(chain.nodes);
-        let same = |record: &mut PointRecord| record.chain = chain.with_trigger(record.chain.trigger);
+        let same =
+            |record: &mut PointRecord| record.chain = chain.with_trigger(record.chain.trigger);
         fixture.points.iter_mut().for_each(same);
         let said = forecast(&BUILT_IN, Model::Closed, &fixture.manifest, &fixture.points);
         let off = of(&said, "p000", Arm::Graph).period_ns.unwrap() / period_ns - 1.0;
