@@ -14,11 +14,6 @@ use pdl_lab::profile::{self, BUILT_IN, Model};
 use pdl_lab::record::read_run;
 use pdl_lab::sim::validation::{Compared, best_triggers, compare, errors, signs};
 
-/// Effects smaller than this part of the baseline's period have no sign.
-const FLOOR: f64 = 0.01;
-/// Triggers this near to the best are equals.
-const PLATEAU: f64 = 0.02;
-
 fn main() -> ExitCode {
     match run() {
         Ok(()) => ExitCode::SUCCESS,
@@ -44,7 +39,7 @@ fn run() -> Result<()> {
                 let run = read_run(Path::new(path))?;
                 let summary = summarise(&run.manifest, &run.points, &run.samples);
                 let before = compared.iter().map(|row: &Compared| row.group + 1).max();
-                let mut rows = compare(&profile, &run.points, &summary.rows)?;
+                let mut rows = compare(&profile, &run.points, &summary);
                 rows.iter_mut().for_each(|row| row.group += before.unwrap_or(0));
                 compared.extend(rows);
             }
@@ -113,13 +108,14 @@ fn print_table(rows: &[Compared]) {
         }
     }
     for (name, model) in [("closed", Model::Closed), ("events", Model::Events)] {
-        let (effects, right) = signs(rows, model, FLOOR);
-        let (lanes, best) = best_triggers(rows, model, PLATEAU);
+        let (effects, right) = signs(rows, model);
+        let (lanes, best) = best_triggers(rows, model);
+        let uncovered = rows.iter().filter(|row| row.by(model).is_none()).count();
         println!(
-            "\n{name}: {right} of {effects} effects above {:.0} % of the period have the right sign; \
-             the best trigger is measured within {:.0} % of the best in {best} of {lanes} sweeps.",
-            100.0 * FLOOR,
-            100.0 * PLATEAU
+            "\n{name}: {uncovered} of {} rows are not covered. Of the effects that the measurement \
+             decides {right} of {effects} have the right sign; the best trigger is in the measured \
+             plateau in {best} of {lanes} sweeps that have one.",
+            rows.len()
         );
     }
 }

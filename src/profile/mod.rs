@@ -224,6 +224,10 @@ pub struct BlockCosts {
     pub code_cost_ns: Constant,
     /// What those of a trigger cost.
     pub trigger_ns: Constant,
+    /// What a trigger at entry or right after the sync costs a streaming body.
+    pub stream_early_ns: Constant,
+    /// What one before the end saves a streaming body of more than 512 threads.
+    pub narrow_gain_ns: Constant,
     /// What every thread of a block adds to that where the trigger divides a computing body.
     pub split_thread_ns: Constant,
     /// What a block barrier before the trigger adds to it.
@@ -243,11 +247,15 @@ pub struct BlockCosts {
 pub struct Placement {
     /// Time between two blocks of a grid that begin on free SMs.
     pub block_ns: Constant,
+    /// Earliest to latest programmatic launch in a stream, after the same trigger.
+    pub stream_launch_spread_ns: Constant,
     /// End of a block to the begin of the next in its slot, grid already launched.
     pub refill_ns: Constant,
     /// First to last block of a node to end where all do the same.
     pub drain_ns: Constant,
-    /// The same for bodies that stream, and what it grows by with the body's time.
+    /// First to last block of a node to get the first byte of its stream.
+    pub stream_first_ns: Constant,
+    /// First to last block of a node to end after its stream, and what it grows by with the body.
     pub stream_drain_ns: Constant,
     /// That growth, a part of the body's time.
     pub stream_drain_ratio: Constant,
@@ -266,8 +274,12 @@ pub struct Issue {
     pub lone_warp_cycles: Constant,
     /// Cycles a multiply-add where warps never let their scheduler wait.
     pub busy_warp_cycles: Constant,
-    /// Turns of a block for one turn of the next younger block on its SM.
+    /// Turns of a block for one turn of the block on its SM that is served before it.
     pub elder_ratio: Constant,
+    /// Instructions of a warp around its preamble's multiply-adds.
+    pub preamble_instructions: Constant,
+    /// The same around its body's.
+    pub body_instructions: Constant,
     /// How much later the trigger at entry of a block counts whose SM is busy.
     pub busy_entry_ns: Constant,
     /// Warps that still share a scheduler when the block's slowest warp comes to its trigger.
@@ -283,14 +295,22 @@ pub struct Memory {
     pub hbm_bytes_per_ns: Constant,
     /// First byte from HBM.
     pub hbm_latency_ns: Constant,
+    /// How much later it comes behind a full dependency between stream launches.
+    pub hbm_stream_ns: Constant,
+    /// A load's time amid a stream from HBM that has the memory to itself.
+    pub hbm_load_ns: Constant,
     /// Streaming reads that hit L2.
     pub l2_bytes_per_ns: Constant,
     /// First byte from L2.
     pub l2_latency_ns: Constant,
-    /// Bytes that stay in L2 from one node to the next.
+    /// A load's time amid a stream from L2 that has it to itself.
+    pub l2_load_ns: Constant,
+    /// How sharply rates bend where what is asked for comes near to what there is: the exponent of
+    /// the norm that joins both.
+    pub bend_exponent: Constant,
+    /// Bytes that stay in L2 from one node to the next. Larger regions do in part, those larger
+    /// than L2 not at all.
     pub l2_keeps_bytes: Constant,
-    /// How much later than the others the last block of a node ends that reads more than that.
-    pub l2_overflow_ns: Constant,
     /// What one SM can take in from L2.
     pub sm_bytes_per_ns: Constant,
     /// What one SM can take in from HBM.

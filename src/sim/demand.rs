@@ -4,13 +4,11 @@ use super::events::{Fetch, Fires, IssueRates, Link, MemoryRates, Piece, Wait, Wo
 use super::fixed::sm_ghz;
 use super::load::{Load, WIDE_THREADS};
 use crate::chain::{
-    Arm, BodyKind, Chain, Dependency, L2, PreambleKind, Submission, Trigger, TriggerBy,
+    Arm, BodyKind, Chain, Dependency, PreambleKind, Submission, Trigger, TriggerBy,
 };
 
 /// Vectors of 16 bytes that a thread of a streaming body loads a step; in large blocks half of it.
 const STEP_VECTORS: u64 = 8;
-/// Steps of a streaming body whose loads are in flight together.
-const STEPS_IN_FLIGHT: u64 = 2;
 const VECTOR_BYTES: u64 = 16;
 
 /// The work of `chain` in `arm`, whose load is `load`.
@@ -46,7 +44,8 @@ pub fn work(chain: &Chain, arm: Arm, load: &Load) -> Work {
         grid_blocks: chain.shape.grid_blocks,
         cluster_blocks: chain.shape.cluster_blocks,
         cluster_sms: profile.device.cluster_sms.clone(),
-        warps: load.block_warps(chain),
+        // One warp leaves gaps, two do not.
+        hogs: load.block_warps(chain) > 1.0,
         run_ahead: match arm.submission() {
             Submission::Graph => profile.placement.run_ahead_nodes.value as u32,
             Submission::Stream => profile.placement.stream_run_ahead_nodes.value as u32,
@@ -54,6 +53,10 @@ pub fn work(chain: &Chain, arm: Arm, load: &Load) -> Work {
         link,
         wait,
         fires: fires(chain, arm, load),
+        launch_spread_ns: match arm.submission() {
+            Submission::Graph => 0.0,
+            Submission::Stream => profile.placement.stream_launch_spread_ns.value,
+        },
         place_ns,
         refill_ns: profile.placement.refill_ns.value,
         entry_ns: hop.entry_ns,
@@ -63,8 +66,12 @@ pub fn work(chain: &Chain, arm: Arm, load: &Load) -> Work {
         preamble: preamble(chain, load),
         fetch: fetch(chain, load),
         head_ns: load.head_ns + latency_ns + trigger_code_ns(chain, arm, load),
-        body: body(chain),
+        body: body(chain, load),
         tail_ns: load.tail_ns,
+        first_spread_ns: match chain.body.kind.streams() {
+            true => profile.placement.stream_first_ns.value,
+            false => 0.0,
+        },
         spread_ns: match chain.body.kind {
             BodyKind::Hbm | BodyKind::L2 => profile.placement.stream_drain_ns.value,
             _ => profile.placement.drain_ns.value,
@@ -73,51 +80,48 @@ pub fn work(chain: &Chain, arm: Arm, load: &Load) -> Work {
             true => profile.placement.stream_drain_ratio.value,
             false => 0.0,
         },
-        straggle_ns: straggle_ns(chain, load),
-        issue: issue(load),
+        issue: issue(chain, load),
         memory: memory(chain, load),
     }
 }
 
-/// How late the last blocks are of a node whose region does not stay in L2 although it is to.
-fn straggle_ns(chain: &Chain, load: &Load) -> f64 {
-    let memory = &load.profile.memory;
-    let bytes = chain.body.units as f64 * f64::from(chain.shape.grid_blocks);
-    let hot = chain.body.kind == BodyKind::L2 && chain.l2 == L2::Hot;
-    match hot && bytes > memory.l2_keeps_bytes.value {
-        true => memory.l2_overflow_ns.value,
-        false => 0.0,
-    }
-}
-
 /// Blocks' turns on the schedulers.
-fn issue(load: &Load) -> IssueRates {
+fn issue(chain: &Chain, load: &Load) -> IssueRates {
     let (issue, ghz) = (&load.profile.issue, sm_ghz(load.profile));
     IssueRates {
         lone: ghz / issue.lone_warp_cycles.value,
         scheduler: ghz / issue.busy_warp_cycles.value,
         elder: issue.elder_ratio.value,
+        warps: load.block_warps(chain),
+        // Blocks of one grid that meet on an SM complement each other.
+        lone_warps: match chain.shape.grid_blocks > load.profile.device.sm_count {
+            true => load.block_warps(chain),
+            false => load.block_warps(chain).ceil(),
+        },
     }
 }
 
 fn memory(chain: &Chain, load: &Load) -> MemoryRates {
     let memory = &load.profile.memory;
     let Some(stream) = load.stream else {
-        return MemoryRates { block: 1.0, sm: 1.0, source: 1.0, beside_alu: 1.0 };
+        return MemoryRates { block: 1.0, sm: 1.0, source: 1.0, beside_alu: 1.0, bend: 1.0 };
     };
     let in_flight = f64::from(chain.shape.block_threads) * memory.thread_in_flight_bytes.value;
     let narrow = if chain.shape.block_threads > WIDE_THREADS { 0.5 } else { 1.0 };
     MemoryRates {
-        block: in_flight * narrow / stream.latency_ns,
+        block: in_flight * narrow / stream.load_ns,
         sm: stream.sm_rate,
         source: stream.memory_rate,
         beside_alu: memory.beside_alu_ratio.value,
+        bend: memory.bend_exponent.value,
     }
 }
 
 fn preamble(chain: &Chain, load: &Load) -> Piece {
     match chain.preamble.kind {
-        PreambleKind::Alu => Piece::Issue(chain.preamble.units as f64),
+        PreambleKind::Alu => Piece::Issue(
+            chain.preamble.units as f64 + load.profile.issue.preamble_instructions.value,
+        ),
         _ => Piece::Fixed(load.preamble_ns),
     }
 }
@@ -146,10 +150,10 @@ fn fetch(chain: &Chain, load: &Load) -> Option<Fetch> {
     })
 }
 
-fn body(chain: &Chain) -> Piece {
+fn body(chain: &Chain, load: &Load) -> Piece {
     let units = chain.body.units as f64;
     match chain.body.kind {
-        BodyKind::Fma => Piece::Issue(units),
+        BodyKind::Fma => Piece::Issue(units + load.profile.issue.body_instructions.value),
         BodyKind::Spin => Piece::Fixed(units),
         BodyKind::None | BodyKind::Kernel => Piece::Fixed(0.0),
         BodyKind::Hbm | BodyKind::L2 => {
@@ -192,15 +196,14 @@ fn part(chain: &Chain, load: &Load, position: f64) -> f64 {
     if !chain.body.kind.streams() {
         return position;
     }
-    // A step's loads are issued once those of the step before the last have come.
+    // A step begins once the loads of the step before have come: they stand where its own go.
     let narrow = chain.shape.block_threads > WIDE_THREADS;
     let vectors = if narrow { STEP_VECTORS / 2 } else { STEP_VECTORS };
     let step_bytes = u64::from(chain.shape.block_threads) * vectors * VECTOR_BYTES;
     let (all, fetched) = bytes(chain);
     let steps = all.div_ceil(step_bytes);
     let before = (steps as f64 * position).floor() as u64;
-    let come = before.saturating_sub(STEPS_IN_FLIGHT - 1) * step_bytes;
-    (come.min(all).saturating_sub(fetched)) as f64 / (all - fetched).max(1) as f64
+    ((before * step_bytes).min(all).saturating_sub(fetched)) as f64 / (all - fetched).max(1) as f64
 }
 
 /// What the instructions of the arm's trigger cost a node, ns.
@@ -212,6 +215,17 @@ fn trigger_code_ns(chain: &Chain, arm: Arm, load: &Load) -> f64 {
     };
     match (arm.sweeps_trigger(), chain.trigger) {
         (true, Trigger::Implicit) => 0.0,
+        // The assembler makes other loops of a streaming body for each place of the trigger.
+        (true, Trigger::AtEntry | Trigger::Segment { at: 0, .. })
+            if chain.body.kind.streams() && chain.shape.block_threads <= WIDE_THREADS =>
+        {
+            block.stream_early_ns.value + barrier_ns
+        }
+        (true, Trigger::Segment { at, of })
+            if at < of && chain.body.kind.streams() && chain.shape.block_threads > WIDE_THREADS =>
+        {
+            barrier_ns - block.narrow_gain_ns.value
+        }
         (true, Trigger::Segment { at, of })
             if 0 < at && at < of && chain.body.kind == BodyKind::Fma =>
         {

@@ -3,14 +3,13 @@
 use std::collections::BTreeMap;
 
 use super::predict;
-use super::validation::own_work;
-use crate::chain::{Arm, BodyKind, Chain};
+use crate::chain::{Arm, BodyKind};
 use crate::profile::{Model, Profile};
 use crate::record::{Manifest, PREDICTION_SCHEMA, PointRecord, PredictedRow, Prediction};
 
 /// What `model` over `profile` says of the rows that `points` record. It is given the shape, the
-/// trigger, and what body and preamble take alone; nothing else that was measured. The sentinel has
-/// no chain and no row.
+/// trigger and the amounts of work, and no time that was measured. The sentinel has no chain and no
+/// row.
 pub fn forecast(
     profile: &Profile,
     model: Model,
@@ -22,16 +21,11 @@ pub fn forecast(
     let mut latest: BTreeMap<(&str, Arm), &PointRecord> = BTreeMap::new();
     let chains = points.iter().filter(|record| record.arm != Arm::Sentinel);
     latest.extend(chains.map(|record| ((record.point.as_str(), record.arm), record)));
-    let mut work: BTreeMap<u32, Result<Chain, String>> = BTreeMap::new();
     let mut rows = Vec::with_capacity(latest.len());
     for place in &manifest.plan.points {
         for &arm in &place.arms {
             let Some(record) = latest.remove(&(place.point.as_str(), arm)) else { continue };
-            let chain = work.entry(record.group).or_insert_with(|| alone(profile, model, record));
-            let said = chain.clone().and_then(|chain| {
-                let chain = chain.with_trigger(record.trigger.unwrap_or(record.chain.trigger));
-                predict(profile, model, &chain, arm).map_err(|error| error.cause().to_owned())
-            });
+            let said = said(profile, model, record);
             let (period_ns, not_covered) = match said {
                 Ok(period_ns) => (Some(period_ns), None),
                 Err(cause) => (None, Some(cause)),
@@ -50,20 +44,16 @@ pub fn forecast(
     }
 }
 
-/// The chain of a group with the model's own amounts of work, or why it has none.
-fn alone(profile: &Profile, model: Model, record: &PointRecord) -> Result<Chain, String> {
+/// What the model says of one row, or why it says nothing.
+fn said(profile: &Profile, model: Model, record: &PointRecord) -> Result<f64, String> {
     if let Some(reason) = &record.skipped {
         return Err(reason.clone());
     }
     if record.chain.body.kind == BodyKind::Kernel {
-        let cause = "the kernels are your own: what each takes alone, and of what, is not measured";
-        return Err(cause.to_owned());
+        return Err("the kernels are your own: what work they do is not known".to_owned());
     }
-    if record.body_ns.is_none() {
-        return Err("what the body takes alone was not measured".to_owned());
-    }
-    let none = || "the model finds no amount of work that takes as long".to_owned();
-    own_work(profile, model, record).ok_or_else(none)
+    let chain = record.chain.with_trigger(record.trigger.unwrap_or(record.chain.trigger));
+    predict(profile, model, &chain, record.arm).map_err(|error| error.cause().to_owned())
 }
 
 #[cfg(test)]
@@ -71,7 +61,7 @@ mod tests {
     use super::super::SimDevice;
     use super::*;
     use crate::analysis::fixture::Fixture;
-    use crate::chain::{Target, Trigger};
+    use crate::chain::{Body, Target, Trigger};
     use crate::device::Device;
     use crate::profile::BUILT_IN;
 
@@ -85,41 +75,39 @@ mod tests {
     }
 
     #[test]
-    fn the_model_gets_the_times_alone_and_nothing_else_that_was_measured() {
+    fn the_model_gets_the_amounts_of_work_and_nothing_that_was_measured() {
         let mut fixture = fixture();
+        fixture.points.iter_mut().for_each(|record| record.chain.body.units = 2000);
         let said = forecast(&BUILT_IN, Model::Closed, &fixture.manifest, &fixture.points);
         assert!(said.rows.iter().all(|row| row.not_covered.is_none() && row.arm != Arm::Sentinel));
         let graph = of(&said, "p000", Arm::Graph).period_ns.unwrap();
-        let body = fixture.points[0].body_ns.unwrap();
-        assert!(graph > body + 500.0, "{graph}");
-        // Stamps of the chain, and the GPU's amount of work, change nothing.
         for record in &mut fixture.points {
             record.stamps = None;
-            record.chain.body.units *= 3;
+            record.body_ns = record.body_ns.map(|ns| 3.0 * ns);
+            record.preamble_ns = None;
         }
         let same = forecast(&BUILT_IN, Model::Closed, &fixture.manifest, &fixture.points);
         assert_eq!(said, same);
-        // The time alone does.
-        fixture.points.iter_mut().for_each(|r| r.body_ns = Some(body + 1000.0));
+        fixture.points.iter_mut().for_each(|record| record.chain.body.units = 4000);
         let longer = forecast(&BUILT_IN, Model::Closed, &fixture.manifest, &fixture.points);
-        let more = of(&longer, "p000", Arm::Graph).period_ns.unwrap() - graph;
-        assert!((more - 1000.0).abs() < 30.0, "{more}");
+        assert!(of(&longer, "p000", Arm::Graph).period_ns.unwrap() > graph + 500.0);
     }
 
     #[test]
     fn what_is_not_covered_is_said_and_not_guessed() {
         let mut fixture = fixture();
-        fixture.points.iter_mut().for_each(|record| record.body_ns = None);
-        let said = forecast(&BUILT_IN, Model::Events, &fixture.manifest, &fixture.points);
-        assert!(said.rows.iter().all(|row| row.period_ns.is_none()));
-        let cause = of(&said, "p000", Arm::Graph).not_covered.clone().unwrap();
-        assert!(cause.contains("alone was not measured"), "{cause}");
         for record in &mut fixture.points {
-            record.body_ns = Some(4000.0);
             record.chain.shape.shared_bytes = 300 << 10;
         }
         let said = forecast(&BUILT_IN, Model::Events, &fixture.manifest, &fixture.points);
         assert!(said.rows.iter().all(|row| row.period_ns.is_none() && row.not_covered.is_some()));
+        for record in &mut fixture.points {
+            record.chain.shape.shared_bytes = 0;
+            record.chain.body = Body { kind: BodyKind::L2, units: 400_000, ..record.chain.body };
+        }
+        let said = forecast(&BUILT_IN, Model::Events, &fixture.manifest, &fixture.points);
+        let cause = of(&said, "p000", Arm::Graph).not_covered.clone().unwrap();
+        assert!(cause.contains("stays in L2 in part"), "{cause}");
     }
 
     #[test]
@@ -132,7 +120,9 @@ mod tests {
         let chain = crate::measure::calibrate(&device, &chain).unwrap().chain;
         let sample = device.prepare(&chain, Arm::Graph).unwrap().sample().unwrap();
         let period_ns = sample.duration_ns / f64::from(chain.nodes);
-        fixture.points.iter_mut().for_each(|record| record.chain.nodes = chain.nodes);
+        let same =
+            |record: &mut PointRecord| record.chain = chain.with_trigger(record.chain.trigger);
+        fixture.points.iter_mut().for_each(same);
         let said = forecast(&BUILT_IN, Model::Closed, &fixture.manifest, &fixture.points);
         let off = of(&said, "p000", Arm::Graph).period_ns.unwrap() / period_ns - 1.0;
         assert!(off.abs() < 0.01, "{off}");

@@ -1,11 +1,12 @@
 //! What a chain asks of the simulated SMs: residency, waves, and the time its work takes alone.
 
+use super::covered;
 use super::fixed::{self, sm_ghz, stream_bytes};
 use super::hop::Hop;
-use crate::chain::{Arm, BodyKind, Chain, L2, PreambleKind};
+use crate::chain::{Arm, BodyKind, Chain, Dependency, PreambleKind, Submission};
 use crate::error::{Error, Result};
 use crate::oracle;
-use crate::profile::Profile;
+use crate::profile::{Constant, Profile};
 
 /// Most threads of a block whose registers hold a streaming body's eight loads a step; larger blocks
 /// load half of that.
@@ -57,6 +58,8 @@ pub struct Stream {
     pub prefetch_bytes: f64,
     /// First byte of the source.
     pub latency_ns: f64,
+    /// A load amid a stream.
+    pub load_ns: f64,
     /// What the memory gives all SMs.
     pub memory_rate: f64,
     /// What it gives the SMs that hold blocks.
@@ -214,7 +217,11 @@ impl<'a> Load<'a> {
                 BodyKind::Spin => chain.body.units as f64,
                 BodyKind::Hbm | BodyKind::L2 | BodyKind::None | BodyKind::Kernel => 0.0,
             },
-            stream: chain.body.kind.streams().then(|| stream(profile, chain, resident, &issue)),
+            stream: chain
+                .body
+                .kind
+                .streams()
+                .then(|| stream(profile, chain, arm, resident, &issue)),
         })
     }
 
@@ -318,19 +325,25 @@ fn preamble_ns(profile: &Profile, chain: &Chain, issue: &Issue) -> f64 {
 }
 
 /// Rates of a streaming body. What L2 keeps is read from there; all else comes from HBM.
-fn stream(profile: &Profile, chain: &Chain, resident: u32, issue: &Issue) -> Stream {
-    let hot = chain.body.kind == BodyKind::L2 && chain.l2 == L2::Hot;
+fn stream(profile: &Profile, chain: &Chain, arm: Arm, resident: u32, issue: &Issue) -> Stream {
     let memory = &profile.memory;
-    let (rate, latency_ns, one_sm_rate) = match hot {
-        true => (&memory.l2_bytes_per_ns, &memory.l2_latency_ns, &memory.sm_bytes_per_ns),
-        false => (&memory.hbm_bytes_per_ns, &memory.hbm_latency_ns, &memory.hbm_sm_bytes_per_ns),
-    };
-    let (rate, latency_ns, one_sm_rate) = (rate.value, latency_ns.value, one_sm_rate.value);
+    let missed = covered::missed(profile, chain);
+    // Of a region that stays in part both parts are read in turn.
+    let between =
+        |hit: &Constant, miss: &Constant| (1.0 - missed) * hit.value + missed * miss.value;
+    let rate =
+        |hit: &Constant, miss: &Constant| 1.0 / ((1.0 - missed) / hit.value + missed / miss.value);
+    let source = rate(&memory.l2_bytes_per_ns, &memory.hbm_bytes_per_ns);
+    let one_sm_rate = rate(&memory.sm_bytes_per_ns, &memory.hbm_sm_bytes_per_ns);
+    let load_ns = between(&memory.l2_load_ns, &memory.hbm_load_ns);
+    let late = (arm.submission(), arm.dependency()) == (Submission::Stream, Dependency::Full);
+    let late_ns = if late { missed * memory.hbm_stream_ns.value } else { 0.0 };
+    let latency_ns = between(&memory.l2_latency_ns, &memory.hbm_latency_ns) + late_ns;
     let blocks = f64::from(resident);
     let sms = f64::from(resident.div_ceil(issue.sm_blocks));
     let sm_rate = sms * one_sm_rate;
     let near_rate = sms * memory.sm_bytes_per_ns.value;
-    let source_rate = rate.min(sm_rate);
+    let source_rate = source.min(sm_rate);
     // Little's law: bytes in flight over the latency.
     let in_flight =
         blocks * f64::from(chain.shape.block_threads) * profile.memory.thread_in_flight_bytes.value;
@@ -345,10 +358,11 @@ fn stream(profile: &Profile, chain: &Chain, resident: u32, issue: &Issue) -> Str
         bytes: block_bytes * blocks,
         prefetch_bytes: prefetched * blocks,
         latency_ns,
-        memory_rate: rate,
+        load_ns,
+        memory_rate: source,
         sm_rate: one_sm_rate,
         source_rate,
-        body_rate: source_rate.min(in_flight / latency_ns),
+        body_rate: source_rate.min(in_flight / load_ns),
         near_rate: match chain.preamble.kind {
             PreambleKind::PrefetchSmem => near_rate,
             _ => near_rate.min(profile.memory.l2_bytes_per_ns.value),

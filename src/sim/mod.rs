@@ -9,6 +9,7 @@
 //! Not modelled: L1 carve-outs, clocks and throttling, L2 contents kept between nodes.
 
 mod contention;
+mod covered;
 mod demand;
 mod events;
 mod execute;

@@ -1,5 +1,6 @@
 //! What a model says of a chain before anybody measures it.
 
+use super::covered;
 use super::demand;
 use super::events::{self, Outcome};
 use super::load::Load;
@@ -26,10 +27,14 @@ pub fn simulate(profile: &Profile, chain: &Chain, arm: Arm, seed: u64) -> Result
 /// amounts of work are set, for this device.
 ///
 /// # Errors
-/// Unsupported where the device cannot hold or launch the chain; usage where none could.
+/// Unsupported where the device cannot hold or launch the chain, or the event-driven model does not
+/// cover it; usage where none could.
 pub fn predict(profile: &Profile, model: Model, chain: &Chain, arm: Arm) -> Result<f64> {
     chain.validate()?;
     let load = Load::of(profile, chain, arm)?;
+    if model == Model::Events {
+        covered::check(profile, chain)?;
+    }
     let runs = match model {
         Model::Closed => 1,
         Model::Events => RUNS,

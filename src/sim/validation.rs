@@ -1,11 +1,10 @@
 //! Both models held against a recorded run of a GPU: the error at every point.
 
-use super::{SimDevice, predict};
-use crate::chain::{Arm, BodyKind, Chain, PreambleKind, Target, Trigger};
-use crate::error::Result;
-use crate::measure::calibrate;
+use super::predict;
+use crate::analysis::{Answer, Summary};
+use crate::chain::{Arm, Chain, Trigger};
 use crate::profile::{Model, Profile};
-use crate::record::{PointRecord, SummaryRow};
+use crate::record::{PointRecord, SummaryRow, Verdict};
 
 /// A row of a run beside what the models say of it. Periods in ns.
 #[derive(Clone, Debug)]
@@ -22,6 +21,10 @@ pub struct Compared {
     pub chain: Chain,
     /// Measured period.
     pub measured_ns: f64,
+    /// What the measurement says of it against its baseline.
+    pub verdict: Option<Verdict>,
+    /// Whether its trigger is in the measured plateau; `None` where there is no plateau.
+    pub in_plateau: Option<bool>,
     /// Period by the closed form; `None` where it says nothing.
     pub closed_ns: Option<f64>,
     /// Period by the event-driven model.
@@ -38,32 +41,21 @@ impl Compared {
     }
 }
 
-/// Compares every row that has a period with both models over `profile`. A model gets the shape, the
-/// trigger and what the body and the preamble take alone on the GPU, and sets its own amounts of
-/// work for these times; prefetched bytes and deadlines are given as they are.
-///
-/// # Errors
-/// Those of calibrating on the simulated device, other than a chain that it cannot hold.
-pub fn compare(
-    profile: &Profile,
-    points: &[PointRecord],
-    rows: &[SummaryRow],
-) -> Result<Vec<Compared>> {
+/// Compares every row that has a period with both models over `profile`. A model gets what stands
+/// in the plan once the amounts of work are set: the shape, the trigger, multiply-adds a thread,
+/// bytes a block, deadlines. It gets no time that was measured in the run.
+pub fn compare(profile: &Profile, points: &[PointRecord], summary: &Summary) -> Vec<Compared> {
     let mut compared = Vec::new();
-    let mut group = None;
-    let mut alone = [None, None];
     for record in points.iter().filter(|record| record.arm != Arm::Sentinel) {
-        let row = rows.iter().find(|row| row.point == record.point && row.arm == record.arm);
-        let Some(measured_ns) = row.and_then(|row| row.period_ns) else { continue };
-        if group != Some(record.group) {
-            group = Some(record.group);
-            alone = [Model::Closed, Model::Events].map(|model| own_work(profile, model, record));
-        }
-        let of = |model, chain: Option<Chain>| {
-            let chain = chain?;
-            let chain = chain.with_trigger(record.trigger.unwrap_or(record.chain.trigger));
-            predict(profile, model, &chain, record.arm).ok()
-        };
+        let same = |row: &&SummaryRow| row.point == record.point && row.arm == record.arm;
+        let Some(row) = summary.rows.iter().find(same) else { continue };
+        let Some(measured_ns) = row.period_ns else { continue };
+        let own = |answer: &&Answer| (answer.group, answer.arm) == (record.group, record.arm);
+        let answer = summary.answers.iter().find(own);
+        let plateau = answer.and_then(|answer| answer.plateau.as_ref());
+        let trigger = record.trigger.unwrap_or(record.chain.trigger);
+        let chain = record.chain.with_trigger(trigger);
+        let of = |model| predict(profile, model, &chain, record.arm).ok();
         compared.push(Compared {
             point: record.point.clone(),
             group: record.group,
@@ -71,25 +63,13 @@ pub fn compare(
             trigger: record.trigger,
             chain: record.chain,
             measured_ns,
-            closed_ns: of(Model::Closed, alone[0]),
-            events_ns: of(Model::Events, alone[1]),
+            verdict: row.verdict,
+            in_plateau: plateau.map(|plateau| plateau.triggers.contains(&trigger)),
+            closed_ns: of(Model::Closed),
+            events_ns: of(Model::Events),
         });
     }
-    Ok(compared)
-}
-
-/// The chain of `record` with the amounts of work that take its measured times on the model.
-pub(super) fn own_work(profile: &Profile, model: Model, record: &PointRecord) -> Option<Chain> {
-    let mut chain = record.chain;
-    let given = matches!(chain.body.kind, BodyKind::None | BodyKind::Spin)
-        || matches!(chain.preamble.kind, PreambleKind::PrefetchL2 | PreambleKind::PrefetchSmem);
-    if given {
-        return Some(chain);
-    }
-    chain.preamble.target_ns = record.preamble_ns.unwrap_or(0.0).max(0.0);
-    chain.body.target = Target::Ns(record.body_ns?);
-    let device = SimDevice::new(profile.clone(), model, 1);
-    calibrate(&device, &chain).ok().map(|calibrated| calibrated.chain)
+    compared
 }
 
 /// How far a model is off over some rows.
@@ -115,43 +95,40 @@ pub fn errors<'a>(rows: impl Iterator<Item = &'a Compared>, model: Model) -> Opt
     Some(Errors { rows: sizes.len(), median: at(0.5), p95: at(0.95), most })
 }
 
-/// Effects against their baselines: how many are larger than `floor` (a part of the baseline's
-/// period) by measurement, and how many of these have the right sign by `model`.
-pub fn signs(rows: &[Compared], model: Model, floor: f64) -> (usize, usize) {
+/// Effects against their baselines: how many the measurement decides (it helps or hurts) and the
+/// model covers, and how many of these have the right sign by `model`.
+pub fn signs(rows: &[Compared], model: Model) -> (usize, usize) {
     let (mut all, mut right) = (0, 0);
     for row in rows {
+        let helps = match row.verdict {
+            Some(Verdict::Helps) => true,
+            Some(Verdict::Hurts) => false,
+            _ => continue,
+        };
         let baseline = row.arm.baseline();
         let same = |other: &&Compared| other.group == row.group && Some(other.arm) == baseline;
-        let Some(base) = rows.iter().find(same) else { continue };
-        let measured = base.measured_ns - row.measured_ns;
-        let (Some(model_base), Some(model_row)) = (base.by(model), row.by(model)) else { continue };
-        if measured.abs() > floor * base.measured_ns {
-            all += 1;
-            right += usize::from((model_base - model_row) * measured > 0.0);
-        }
+        let base = rows.iter().find(same).and_then(|base| base.by(model));
+        let (Some(base_ns), Some(row_ns)) = (base, row.by(model)) else { continue };
+        all += 1;
+        right += usize::from((row_ns < base_ns) == helps);
     }
     (all, right)
 }
 
-/// Groups and arms that sweep the trigger: how many there are, and in how many the model's best
-/// trigger is measured within `tolerance` of the best measured one.
-pub fn best_triggers(rows: &[Compared], model: Model, tolerance: f64) -> (usize, usize) {
+/// Groups and arms with a measured plateau that the model covers: how many there are, and in how
+/// many the model's best trigger is in it.
+pub fn best_triggers(rows: &[Compared], model: Model) -> (usize, usize) {
     let (mut all, mut right) = (0, 0);
     let subjects = [Arm::StreamPdl, Arm::GraphPdl];
     let mut lanes: Vec<(u32, Arm)> = rows.iter().map(|row| (row.group, row.arm)).collect();
     lanes.sort();
     lanes.dedup();
     for (group, arm) in lanes.into_iter().filter(|lane| subjects.contains(&lane.1)) {
-        let lane = || rows.iter().filter(|row| (row.group, row.arm) == (group, arm));
-        let by_model = lane().filter(|row| row.by(model).is_some());
-        let chosen = by_model.min_by(|a, b| {
-            let of = |row: &Compared| row.by(model).unwrap_or(f64::INFINITY);
-            of(a).total_cmp(&of(b))
-        });
-        let best_ns = lane().map(|row| row.measured_ns).fold(f64::INFINITY, f64::min);
-        let Some(chosen) = chosen else { continue };
+        let lane = rows.iter().filter(|row| (row.group, row.arm) == (group, arm));
+        let chosen = lane.filter_map(|row| Some((row.by(model)?, row.in_plateau?)));
+        let Some((_, inside)) = chosen.min_by(|a, b| a.0.total_cmp(&b.0)) else { continue };
         all += 1;
-        right += usize::from(chosen.measured_ns <= best_ns * (1.0 + tolerance));
+        right += usize::from(inside);
     }
     (all, right)
 }
@@ -159,9 +136,16 @@ pub fn best_triggers(rows: &[Compared], model: Model, tolerance: f64) -> (usize,
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::chain::{Body, L2, Mode, Preamble, Shape, TriggerBy};
+    use crate::chain::{
+        Body, BodyKind, L2, Mode, Preamble, PreambleKind, Shape, Target, TriggerBy,
+    };
 
-    fn row(arm: Arm, trigger: Option<Trigger>, measured_ns: f64, events_ns: f64) -> Compared {
+    fn row(
+        arm: Arm,
+        trigger: Option<Trigger>,
+        (measured_ns, events_ns): (f64, f64),
+        (verdict, in_plateau): (Option<Verdict>, Option<bool>),
+    ) -> Compared {
         let chain = Chain {
             nodes: 50,
             shape: Shape::default(),
@@ -174,26 +158,41 @@ mod tests {
         };
         let (closed_ns, events_ns) = (None, Some(events_ns));
         let point = "p000".to_owned();
-        Compared { point, group: 0, arm, trigger, chain, measured_ns, closed_ns, events_ns }
+        Compared {
+            point,
+            group: 0,
+            arm,
+            trigger,
+            chain,
+            measured_ns,
+            verdict,
+            in_plateau,
+            closed_ns,
+            events_ns,
+        }
     }
 
     #[test]
-    fn errors_signs_and_best_triggers_are_counted() {
+    fn errors_decided_signs_and_plateaus_are_counted() {
         let at = |k| Some(Trigger::Segment { at: k, of: 8 });
-        let rows = [
-            row(Arm::Graph, None, 1000.0, 1100.0),
+        let (helps, unsure) = (Some(Verdict::Helps), Some(Verdict::Inconclusive));
+        let mut rows = [
+            row(Arm::Graph, None, (1000.0, 1100.0), (None, None)),
             // Helps, and the model says so.
-            row(Arm::GraphPdl, at(0), 800.0, 840.0),
+            row(Arm::GraphPdl, at(0), (800.0, 840.0), (helps, Some(false))),
             // Helps, and the model says it hurts.
-            row(Arm::GraphPdl, at(4), 790.0, 1200.0),
-            // Below the floor.
-            row(Arm::GraphPdl, at(8), 999.0, 1300.0),
+            row(Arm::GraphPdl, at(4), (790.0, 1200.0), (helps, Some(true))),
+            // Nobody knows.
+            row(Arm::GraphPdl, at(8), (999.0, 1300.0), (unsure, Some(false))),
         ];
         let found = errors(rows.iter(), Model::Events).unwrap();
         assert_eq!((found.rows, errors(rows.iter(), Model::Closed)), (4, None));
         assert!((found.most - (1200.0 / 790.0 - 1.0)).abs() < 1e-12);
-        assert_eq!(signs(&rows, Model::Events, 0.01), (2, 1));
-        assert_eq!(best_triggers(&rows, Model::Events, 0.02), (1, 1));
-        assert_eq!(best_triggers(&rows, Model::Events, 0.01), (1, 0));
+        assert_eq!(signs(&rows, Model::Events), (2, 1));
+        assert_eq!(best_triggers(&rows, Model::Events), (1, 0));
+        // What the model does not cover is in no count.
+        rows[1].events_ns = None;
+        assert_eq!(signs(&rows, Model::Events), (1, 0));
+        assert_eq!(best_triggers(&rows, Model::Events), (1, 1));
     }
 }

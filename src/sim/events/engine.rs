@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 
 use super::memory::{Memory, Reached};
 use super::node::{Block, Phase, Window};
+use super::phases::by_chance;
 use super::queue::{Queue, What};
 use super::sm::{Slots, Sm};
 use super::work::{Fires, Link, Piece, Work};
@@ -168,22 +169,34 @@ impl<'a> Engine<'a> {
         let first = self.dispatcher.block;
         if self.work.cluster_blocks == 1 {
             let sm = self.dispatcher.slots.take()?;
-            self.begin(node, first, sm);
+            self.put(node, first, sm);
             return Some(1);
         }
         let slots = &mut self.dispatcher.slots;
         let clusters = groups(&self.work.cluster_sms);
-        let emptiest = clusters.max_by_key(|sms| slots.free(sms.clone()))?;
-        let sms = slots.take_cluster(emptiest, self.work.cluster_blocks)?;
-        sms.iter().zip(first..).for_each(|(&sm, block)| self.begin(node, block, sm));
+        let blocks = self.work.cluster_blocks;
+        let emptiest = clusters.min_by_key(|sms| slots.beside(sms.clone(), blocks))?;
+        let sms = slots.take_cluster(emptiest, blocks)?;
+        sms.iter().zip(first..).for_each(|(&sm, block)| self.put(node, block, sm));
         Some(self.work.cluster_blocks)
     }
 
+    /// Puts a block on an SM, where it begins unless warps hog the schedulers.
+    pub(super) fn put(&mut self, node: u32, block: u32, sm: u32) {
+        self.block(node, block).sm = sm;
+        let state = &mut self.sms[sm as usize];
+        match self.work.hogs && state.hogged() {
+            true => state.newcomers.push_back((node, block)),
+            false => self.begin(node, block),
+        }
+    }
+
     /// A block's first instruction.
-    pub(super) fn begin(&mut self, node: u32, block: u32, sm: u32) {
+    pub(super) fn begin(&mut self, node: u32, block: u32) {
         let (now_ns, work) = (self.now_ns, self.work);
         let placed = self.block(node, block);
-        (placed.sm, placed.begin_ns, placed.phase) = (sm, now_ns, Phase::Approach);
+        (placed.begin_ns, placed.phase) = (now_ns, Phase::Approach);
+        let sm = placed.sm;
         placed.fetched = work.fetch.is_none();
         let stays = work.link == Link::Stays && node > 0;
         let entry_ns = if stays { work.acquire_ns } else { work.entry_ns };
@@ -196,7 +209,10 @@ impl<'a> Engine<'a> {
             self.memory.begin(now_ns, sm, (node, block), fetch.bytes, None);
         }
         if work.fires == Fires::AtEntry {
-            let busy_ns = if self.sms[sm as usize].busy() { work.busy_entry_ns } else { 0.0 };
+            let busy_ns = match self.sms[sm as usize].busy() {
+                true => work.busy_entry_ns * by_chance(!self.seed, node, block),
+                false => 0.0,
+            };
             self.signal(node, block, now_ns + work.entry_trigger_ns + busy_ns);
         }
         let launched = self.window.node(node);

@@ -84,6 +84,14 @@ pub struct Memory {
     part: f64,
 }
 
+/// What comes of `asked` where there is `most`: the less of both, rounded off where they are near.
+fn least(asked: f64, most: f64, bend: f64) -> f64 {
+    if asked <= 0.0 {
+        return 0.0;
+    }
+    most / (1.0 + (most / asked).powf(bend)).powf(1.0 / bend)
+}
+
 /// Bytes that count as none.
 const NONE: f64 = 1e-2;
 
@@ -153,7 +161,8 @@ impl Memory {
         let count = port.streams.len() as f64;
         let before = port.asked;
         let kept = if port.beside { self.rates.beside_alu } else { 1.0 };
-        port.rate = self.rates.block.min(self.rates.sm / count.max(1.0)) * kept;
+        let asked = least(self.rates.block * count, self.rates.sm, self.rates.bend);
+        port.rate = asked / count.max(1.0) * kept;
         port.asked = port.rate * count;
         port.version = port.version.wrapping_add(1);
         // Sums of differences drift; an idle memory begins from nothing.
@@ -165,8 +174,8 @@ impl Memory {
             let at = port.at + next.max(0.0) / port.rate;
             self.due.push(Due { at, sm, version: port.version });
         }
-        self.part = match self.asked > self.rates.source {
-            true => self.rates.source / self.asked,
+        self.part = match self.asked > 0.0 {
+            true => least(self.asked, self.rates.source, self.rates.bend) / self.asked,
             false => 1.0,
         };
     }

@@ -16,6 +16,8 @@ pub enum Phase {
     Waiting,
     /// Between the sync and the body's work.
     Head,
+    /// Waits for the first byte of its stream.
+    Latency,
     /// Waits for what its preamble fetches.
     Fetching,
     /// At the body's work.

@@ -14,13 +14,14 @@ impl Engine<'_> {
         let waiting = self.block(node, block);
         waiting.phase = Phase::Preamble;
         let sm = waiting.sm;
-        self.issue(sm, Job::new(node, block, units, None));
+        self.issue(sm, Job::preamble(node, block, units));
     }
 
     /// Adds work to an SM's schedulers.
     fn issue(&mut self, sm: u32, job: Job) {
         self.settle(sm);
-        self.sms[sm as usize].add(job);
+        let rank = by_chance(self.seed.rotate_left(32), job.node, job.block);
+        self.sms[sm as usize].add(job, rank);
         self.share(sm);
     }
 
@@ -48,7 +49,7 @@ impl Engine<'_> {
 
     fn share(&mut self, sm: u32) {
         let state = &mut self.sms[sm as usize];
-        let next_ns = state.share(self.work.warps, &self.work.issue);
+        let next_ns = state.share(&self.work.issue);
         if let Some(next_ns) = next_ns {
             self.queue.push(next_ns, What::Issue { sm, version: state.version });
         }
@@ -89,6 +90,10 @@ impl Engine<'_> {
         let now_ns = self.now_ns;
         let arrived = self.block(node, block);
         arrived.arrive_ns = now_ns;
+        let sm = arrived.sm;
+        if let Some((node, block)) = self.sms[sm as usize].newcomers.pop_front() {
+            self.begin(node, block);
+        }
         let gate_ns = match self.work.wait {
             _ if node == 0 => f64::NEG_INFINITY,
             Wait::Nothing => f64::NEG_INFINITY,
@@ -157,6 +162,7 @@ impl Engine<'_> {
     pub(super) fn timer(&mut self, node: u32, block: u32) {
         match self.block(node, block).phase {
             Phase::Head => self.body(node, block),
+            Phase::Latency => self.stream(node, block),
             _ => self.exit(node, block),
         }
     }
@@ -184,13 +190,28 @@ impl Engine<'_> {
             }
             Piece::Issue(units) => {
                 let mark = part.map(|part| part * units);
-                self.issue(sm, Job::new(node, block, units, mark));
+                self.issue(sm, Job::body(node, block, units, mark));
             }
-            Piece::Stream(bytes) => {
-                let mark = part.map(|part| part * bytes);
-                self.memory.begin(now_ns, sm, (node, block), bytes, mark);
+            Piece::Stream(_) if work.first_spread_ns == 0.0 => self.stream(node, block),
+            Piece::Stream(_) => {
+                state.phase = Phase::Latency;
+                let apart_ns = work.first_spread_ns * by_chance(!self.seed, node, block);
+                self.queue.push(now_ns + apart_ns, What::Timer { node, block });
             }
         }
+    }
+
+    /// The first byte of a block's stream has come.
+    fn stream(&mut self, node: u32, block: u32) {
+        let Piece::Stream(bytes) = self.work.body else { return };
+        let mark = match self.work.fires {
+            Fires::Work(part) => Some(part * bytes),
+            _ => None,
+        };
+        let state = self.block(node, block);
+        state.phase = Phase::Body;
+        let sm = state.sm;
+        self.memory.begin(self.now_ns, sm, (node, block), bytes, mark);
     }
 
     /// The body's work is done.
@@ -206,9 +227,8 @@ impl Engine<'_> {
     fn end_at(&mut self, node: u32, block: u32, work_end_ns: f64) {
         let work = self.work;
         let body_ns = work_end_ns - self.block(node, block).release_ns;
-        let by_chance = uniform(self.seed, node, block);
-        let apart_ns = (work.spread_ns + work.spread_ratio * body_ns) * by_chance
-            + work.straggle_ns * by_chance.powi(FEW);
+        let most_ns = work.spread_ns + work.spread_ratio * body_ns;
+        let apart_ns = most_ns * by_chance(self.seed, node, block);
         let end_ns = work_end_ns + self.work.tail_ns + apart_ns;
         self.block(node, block).phase = Phase::Tail;
         if let Fires::BeforeEnd(ns) = self.work.fires {
@@ -233,7 +253,8 @@ impl Engine<'_> {
         {
             let exits = self.work.fires == Fires::Exit;
             let latency_ns = if exits { exit_launch_ns } else { launch_ns };
-            let at_ns = self.window.node(node).fired_ns + latency_ns;
+            let apart_ns = self.work.launch_spread_ns * (by_chance(self.seed, node, NODE) - 0.5);
+            let at_ns = self.window.node(node).fired_ns + latency_ns + apart_ns;
             self.queue.push(at_ns.max(self.now_ns), What::Launch(node + 1));
         }
     }
@@ -249,7 +270,7 @@ impl Engine<'_> {
         }
         if work.link == Link::Stays && node + 1 < self.nodes {
             self.window.ensure(node + 1, work.grid_blocks);
-            self.begin(node + 1, block, sm);
+            self.put(node + 1, block, sm);
         } else {
             self.dispatcher.freed.push_back((now_ns + work.refill_ns, sm));
             self.wake(work.refill_ns);
@@ -302,14 +323,19 @@ impl Engine<'_> {
     }
 }
 
-/// Power of a uniform number that is near 1 for one block in a hundred only.
-const FEW: i32 = 30;
+/// Stands for a whole node in the place of a block.
+const NODE: u32 = u32::MAX;
+/// Bits of each number.
+const BITS: u64 = (1 << 21) - 1;
 
-/// A number from 0 to 1 for each block of each node of a seed (the finaliser of splitmix64).
-fn uniform(seed: u64, node: u32, block: u32) -> f64 {
+/// A number from 0 to 1 for each block of each node of a seed (the finaliser of splitmix64): the
+/// mean of three, near the middle mostly, as ends of blocks are that do the same.
+pub(super) fn by_chance(seed: u64, node: u32, block: u32) -> f64 {
     let place = u64::from(node) << 32 | u64::from(block);
     let z = seed ^ place.wrapping_add(1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
     let z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
     let z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-    (z ^ (z >> 31)) as f64 / u64::MAX as f64
+    let z = z ^ (z >> 31);
+    let sum: u64 = [43, 22, 1].iter().map(|shift| z >> shift & BITS).sum();
+    sum as f64 / (3 * BITS) as f64
 }

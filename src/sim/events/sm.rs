@@ -1,5 +1,7 @@
 //! SMs: their slots, which of them takes the next block, and how blocks share their schedulers.
 
+use std::collections::VecDeque;
+
 use super::work::IssueRates;
 
 /// Work left that counts as none, multiply-adds a thread.
@@ -16,21 +18,33 @@ pub struct Job {
     pub left: f64,
     /// The same to the trigger; infinite where there is none.
     pub mark: f64,
+    /// Work before the sync.
+    pub early: bool,
+    rank: f64,
     rate: f64,
 }
 
 impl Job {
-    /// A job of `units` multiply-adds a thread, its trigger after `mark` of them.
-    pub fn new(node: u32, block: u32, units: f64, mark: Option<f64>) -> Job {
-        Job { node, block, left: units, mark: mark.unwrap_or(f64::INFINITY), rate: 0.0 }
+    /// A job of `units` multiply-adds a thread after the sync, its trigger after `mark` of them.
+    pub fn body(node: u32, block: u32, units: f64, mark: Option<f64>) -> Job {
+        let mark = mark.unwrap_or(f64::INFINITY);
+        Job { node, block, left: units, mark, early: false, rank: 0.0, rate: 0.0 }
+    }
+
+    /// A job of `units` multiply-adds a thread before the sync.
+    pub fn preamble(node: u32, block: u32, units: f64) -> Job {
+        Job { early: true, ..Job::body(node, block, units, None) }
     }
 }
 
 /// One SM.
 #[derive(Clone, Debug, Default)]
 pub struct Sm {
-    /// Youngest block first.
+    /// In the order in which they are served: of one node the eldest block first, of two nodes one
+    /// or the other.
     jobs: Vec<Job>,
+    /// Blocks that are placed and do not get to their first instruction.
+    pub newcomers: VecDeque<(u32, u32)>,
     at_ns: f64,
     /// Counts changes: an event that was made before the last one is stale.
     pub version: u32,
@@ -58,18 +72,29 @@ impl Sm {
         !self.jobs.is_empty()
     }
 
-    /// Adds a job; the others have been brought up to date.
-    pub fn add(&mut self, job: Job) {
-        let age = |job: &Job| (job.node, job.block);
-        let at = self.jobs.partition_point(|other| age(other) > age(&job));
+    /// Whether the one whose turn it is is before its sync: it does not let go of its scheduler.
+    pub fn hogged(&self) -> bool {
+        self.jobs.first().is_some_and(|job| job.early)
+    }
+
+    /// Adds a job; the others have been brought up to date. Of two nodes' jobs that of the higher
+    /// `rank` is served first: which it is on an H200 differs from SM to SM.
+    pub fn add(&mut self, job: Job, rank: f64) {
+        let job = Job { rank, ..job };
+        let before = |other: &Job| match other.node == job.node {
+            true => other.block < job.block,
+            false => other.rank > job.rank,
+        };
+        let at = self.jobs.partition_point(before);
         self.jobs.insert(at, job);
     }
 
-    /// Shares the schedulers among the jobs, whose blocks have `warps` warps a scheduler. Each
-    /// block gets a fixed part of the turns of the next younger one, and no more turns than its
+    /// Shares the schedulers among the jobs, each of a block with `warps` warps a scheduler, or
+    /// `lone_warps` on the fullest where it is alone. Each block gets a fixed part of the turns of the one that is served before it, and no more turns than its
     /// warps can use. Returns when the next job is at its trigger or end, ns.
-    pub fn share(&mut self, warps: f64, rates: &IssueRates) -> Option<f64> {
+    pub fn share(&mut self, rates: &IssueRates) -> Option<f64> {
         self.version = self.version.wrapping_add(1);
+        let warps = if self.jobs.len() > 1 { rates.warps } else { rates.lone_warps };
         let mut free = rates.scheduler / warps;
         let mut rest = &mut self.jobs[..];
         // Who can use least of its turns comes first, since turns fall with age: a job that is
@@ -146,9 +171,16 @@ impl Slots {
         self.shift(sm, -1);
     }
 
-    /// Slots that a range of SMs has left.
-    pub fn free(&self, sms: std::ops::Range<u32>) -> u32 {
-        sms.map(|sm| self.most - self.held[sm as usize]).sum()
+    /// Blocks that `blocks` more would find beside them on the SMs of a range.
+    pub fn beside(&self, sms: std::ops::Range<u32>, blocks: u32) -> u32 {
+        let mut held = self.held[sms.start as usize..sms.end as usize].to_vec();
+        let mut beside = 0;
+        for _ in 0..blocks {
+            let Some(least) = held.iter_mut().min() else { break };
+            beside += *least;
+            *least += 1;
+        }
+        beside
     }
 
     fn shift(&mut self, sm: u32, by: i32) {

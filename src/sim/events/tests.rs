@@ -10,11 +10,12 @@ fn plain() -> Work {
         grid_blocks: 4,
         cluster_blocks: 1,
         cluster_sms: vec![2, 2],
-        warps: 1.0,
+        hogs: false,
         run_ahead: 8,
         link: Link::Programmatic { launch_ns: 300.0, exit_launch_ns: 200.0 },
         wait: Wait::Grid(100.0),
         fires: Fires::Exit,
+        launch_spread_ns: 0.0,
         place_ns: 0.0,
         refill_ns: 50.0,
         entry_ns: 10.0,
@@ -26,11 +27,11 @@ fn plain() -> Work {
         head_ns: 20.0,
         body: Piece::Fixed(1000.0),
         tail_ns: 30.0,
+        first_spread_ns: 0.0,
         spread_ns: 0.0,
         spread_ratio: 0.0,
-        straggle_ns: 0.0,
-        issue: IssueRates { lone: 1.0, scheduler: 1.0, elder: 0.5 },
-        memory: MemoryRates { block: 10.0, sm: 10.0, source: 40.0, beside_alu: 1.0 },
+        issue: IssueRates { lone: 1.0, scheduler: 1.0, elder: 0.5, warps: 1.0, lone_warps: 1.0 },
+        memory: MemoryRates { block: 10.0, sm: 10.0, source: 40.0, beside_alu: 1.0, bend: 50.0 },
     }
 }
 
@@ -98,7 +99,7 @@ fn blocks_on_one_sm_share_its_schedulers_and_the_younger_comes_first() {
 #[test]
 fn memory_is_shared_by_block_by_sm_and_by_all() {
     let streaming = |blocks: u32, slots: u32, source: f64| {
-        let memory = MemoryRates { block: 10.0, sm: 15.0, source, beside_alu: 1.0 };
+        let memory = MemoryRates { block: 10.0, sm: 15.0, source, beside_alu: 1.0, bend: 50.0 };
         let body = Piece::Stream(1500.0);
         Work { grid_blocks: blocks, slots, body, memory, preamble: Piece::Fixed(0.0), ..plain() }
     };

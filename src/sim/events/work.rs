@@ -73,8 +73,12 @@ pub struct IssueRates {
     pub lone: f64,
     /// A scheduler whose warps never let it wait.
     pub scheduler: f64,
-    /// Turns of a block for one turn of the next younger block on its SM.
+    /// Turns of a block for one turn of the block on its SM that is served before it.
     pub elder: f64,
+    /// Warps of a block on one scheduler, on average.
+    pub warps: f64,
+    /// The same on the fullest scheduler of an SM that holds one block.
+    pub lone_warps: f64,
 }
 
 /// How fast streams are, bytes a ns.
@@ -88,6 +92,8 @@ pub struct MemoryRates {
     pub source: f64,
     /// Part of its rate that a stream keeps while its SM's schedulers are busy.
     pub beside_alu: f64,
+    /// How sharply rates bend where what is asked for comes near to what there is.
+    pub bend: f64,
 }
 
 /// One node's work, and how it is joined to the next. All nodes are alike.
@@ -103,8 +109,8 @@ pub struct Work {
     pub cluster_blocks: u32,
     /// SMs of each group that a cluster stays in.
     pub cluster_sms: Vec<u32>,
-    /// Warps of a block on one scheduler.
-    pub warps: f64,
+    /// Whether warps before their sync keep others from their first instruction.
+    pub hogs: bool,
     /// Nodes that may be resident beside the oldest.
     pub run_ahead: u32,
     /// How the next node comes.
@@ -113,6 +119,8 @@ pub struct Work {
     pub wait: Wait,
     /// Where they trigger.
     pub fires: Fires,
+    /// Programmatic launches come up to this much apart from node to node, ns.
+    pub launch_spread_ns: f64,
     /// Time between two blocks that are placed, ns.
     pub place_ns: f64,
     /// Exit of a block to the next use of its slot, ns.
@@ -135,12 +143,12 @@ pub struct Work {
     pub body: Piece,
     /// End of the body's work to the block's end, ns.
     pub tail_ns: f64,
+    /// Streams that begin together get their first bytes up to this much apart, ns.
+    pub first_spread_ns: f64,
     /// Blocks that do the same end up to this much apart, ns.
     pub spread_ns: f64,
     /// What that grows by, a part of the body's time.
     pub spread_ratio: f64,
-    /// How much later than the others the last few blocks end, ns.
-    pub straggle_ns: f64,
     /// The schedulers.
     pub issue: IssueRates,
     /// The memory.

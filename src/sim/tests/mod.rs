@@ -47,7 +47,7 @@ fn fma() -> Chain {
 }
 
 /// A node of 8 MiB from HBM with enough threads to fill the memory.
-fn hbm(preamble: PreambleKind, prefetch_bytes: u64) -> Chain {
+pub(super) fn hbm(preamble: PreambleKind, prefetch_bytes: u64) -> Chain {
     let chain = chain((preamble, prefetch_bytes), (BodyKind::Hbm, 65_536));
     Chain { shape: Shape { grid_blocks: 128, block_threads: 256, ..chain.shape }, ..chain }
 }
