@@ -78,7 +78,7 @@ fn waves_fire_with_the_last_one() {
 }
 
 #[test]
-fn blocks_on_one_sm_share_its_schedulers_and_the_younger_comes_first() {
+fn blocks_on_one_sm_share_its_schedulers_and_the_elder_comes_first() {
     // Two blocks on one SM, 300 multiply-adds each at one a ns: twice as long together.
     let work = Work {
         sms: 1,
@@ -91,9 +91,9 @@ fn blocks_on_one_sm_share_its_schedulers_and_the_younger_comes_first() {
     let mut ends = Vec::new();
     run(&work, 1, 1, &mut |_, blocks| ends.extend(blocks.iter().map(|block| block.end_ns)));
     let before_ns = 10.0 + 20.0;
-    // Turns are as 1 to 2 until the younger is done.
-    assert!((ends[1] - (before_ns + 450.0 + 30.0)).abs() < 1e-3, "{ends:?}");
-    assert!((ends[0] - (before_ns + 600.0 + 30.0)).abs() < 1e-3, "{ends:?}");
+    // Turns are as 1 to 2 until the elder is done.
+    assert!((ends[0] - (before_ns + 450.0 + 30.0)).abs() < 1e-3, "{ends:?}");
+    assert!((ends[1] - (before_ns + 600.0 + 30.0)).abs() < 1e-3, "{ends:?}");
 }
 
 #[test]
