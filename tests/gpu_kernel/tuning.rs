@@ -18,9 +18,10 @@ fn sites_race_and_the_run_can_be_reported_again() {
         let number = |name: &str| race[name].as_u64().unwrap();
         println!("{} of {} samples", number("samples"), number("sweep_samples"));
         assert!(2 * number("samples") < number("sweep_samples"), "{race}");
-        // Launches in a stream cost more than a graph's edges, and programmatic ones less than full.
+        // Edges that wait for completion are never the best of small kernels.
         let winner = &race["winner"];
-        assert!(winner["arm"].as_str().unwrap().ends_with("-pdl"), "{winner}");
+        let early = ["graph-pdl", "stream-pdl", "graph-completion"];
+        assert!(early.contains(&winner["arm"].as_str().unwrap()), "{winner}");
         assert!(winner["saved_ns"].as_f64().unwrap() > 0.0, "{winner}");
         let work = race["work"].as_str().unwrap();
         assert!(work.contains("step"), "{work}");
