@@ -29,6 +29,7 @@ pub(super) fn warnings(run: &Run, rows: &[SummaryRow], floor: &Floor) -> Vec<War
     clocks(run, &mut warnings);
     sentinel(run, &mut warnings);
     noise(run, rows, floor, &mut warnings);
+    other_code(rows, &mut warnings);
     records(run, rows, &mut warnings);
     warnings
 }
@@ -200,6 +201,25 @@ fn noise(run: &Run, rows: &[SummaryRow], floor: &Floor, warnings: &mut Vec<Warni
         let cure = "intervals are too narrow for what differs between two instances of one graph: \
                     believe no effect below the floor, and compare runs before small ones";
         warn(warnings, "false-positives", cause, cure);
+    }
+}
+
+/// What is saved by other machine code is no effect of a programmatic edge, and may be had without.
+fn other_code(rows: &[SummaryRow], warnings: &mut Vec<Warning>) {
+    let helps = || rows.iter().filter(|row| row.verdict == Some(Verdict::Helps));
+    let of_code = |row: &&SummaryRow| match (row.saved_ns, row.code_cost_ns) {
+        (Some(saved_ns), Some(cost_ns)) => -cost_ns > saved_ns / 2.0,
+        _ => false,
+    };
+    let mostly = helps().filter(of_code).count();
+    if mostly > 0 {
+        let cause = format!(
+            "in {mostly} of {} rows that help most of it is other machine code, which is as much \
+             faster over full edges (code cost)",
+            helps().count()
+        );
+        let cure = "what the programmatic edges save is saved + code cost";
+        warn(warnings, "code-differs", cause, cure);
     }
 }
 
