@@ -7,35 +7,20 @@ mod argv;
 
 use std::process::ExitCode;
 
-use argv::Argv;
-use pdl_lab::cmd::note;
 use pdl_lab::error::Result;
 use pdl_lab::interrupt;
 
 fn main() -> ExitCode {
     interrupt::install();
-    match Argv::of_process().and_then(|argv| bench(&argv)) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            note(&error);
-            error.exit_code()
-        }
-    }
+    argv::run(bench)
 }
 
-/// Without a GPU there is nothing to measure: said in a line, or an error for `PDL_REQUIRE=gpu`.
 fn skip(reason: &str) -> Result<()> {
-    use pdl_lab::error::{Error, Kind};
-    if std::env::var("PDL_REQUIRE").is_ok_and(|all| all.split(',').any(|name| name == "gpu")) {
-        return Err(Error::new(Kind::NoGpu, "compare with launches by hand", reason)
-            .remedy("PDL_REQUIRE=gpu asks for one"));
-    }
-    println!("by_hand: skipped: {reason}");
-    Ok(())
+    argv::skip("by_hand", "compare with launches by hand", reason)
 }
 
 #[cfg(not(feature = "cuda"))]
-fn bench(_argv: &Argv) -> Result<()> {
+fn bench(_argv: &argv::Argv) -> Result<()> {
     skip("this program was built without the cuda feature")
 }
 

@@ -30,13 +30,7 @@ const ROWS: usize = 100_000;
 type Group<'a> = BenchmarkGroup<'a, criterion::measurement::WallTime>;
 
 fn main() -> ExitCode {
-    match Argv::of_process().and_then(|argv| bench(&argv)) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            note(&error);
-            error.exit_code()
-        }
-    }
+    argv::run(bench)
 }
 
 fn bench(argv: &Argv) -> Result<()> {

@@ -11,7 +11,6 @@ use std::process::{Child, Command, ExitCode, Stdio};
 use std::time::{Duration, Instant};
 
 use argv::{Argv, Task};
-use pdl_lab::cmd::note;
 use pdl_lab::error::{Error, Result};
 use simulated::{simulated, write};
 
@@ -24,13 +23,7 @@ const MOST_MB: f64 = 300.0;
 const TRIES: u32 = 3;
 
 fn main() -> ExitCode {
-    match Argv::of_process().and_then(|argv| bench(&argv)) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            note(&error);
-            error.exit_code()
-        }
-    }
+    argv::run(bench)
 }
 
 fn bench(argv: &Argv) -> Result<()> {

@@ -8,35 +8,20 @@ mod argv;
 
 use std::process::ExitCode;
 
-use argv::Argv;
-use pdl_lab::cmd::note;
 use pdl_lab::error::Result;
 use pdl_lab::interrupt;
 
 fn main() -> ExitCode {
     interrupt::install();
-    match Argv::of_process().and_then(|argv| bench(&argv)) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            note(&error);
-            error.exit_code()
-        }
-    }
+    argv::run(bench)
 }
 
-/// Without a GPU there is nothing to measure: said in a line, or an error for `PDL_REQUIRE=gpu`.
 fn skip(reason: &str) -> Result<()> {
-    use pdl_lab::error::{Error, Kind};
-    if std::env::var("PDL_REQUIRE").is_ok_and(|all| all.split(',').any(|name| name == "gpu")) {
-        return Err(Error::new(Kind::NoGpu, "measure the host's cost of a launch", reason)
-            .remedy("PDL_REQUIRE=gpu asks for one"));
-    }
-    println!("launch: skipped: {reason}");
-    Ok(())
+    argv::skip("launch", "measure the host's cost of a launch", reason)
 }
 
 #[cfg(not(feature = "cuda"))]
-fn bench(_argv: &Argv) -> Result<()> {
+fn bench(_argv: &argv::Argv) -> Result<()> {
     skip("this program was built without the cuda feature")
 }
 
@@ -49,6 +34,7 @@ mod on_gpu {
     use comfy_table::{CellAlignment, Table};
     use pdl_lab::chain::Arm;
     use pdl_lab::cli::{BackendChoice, SweepArgs};
+    use pdl_lab::cmd::note;
     use pdl_lab::device::Device;
     use pdl_lab::error::Result;
     use pdl_lab::gpu::{self, Absence, Gpu, HostCost, HostLoop};
@@ -59,7 +45,7 @@ mod on_gpu {
     use rand_chacha::ChaCha8Rng;
 
     use super::argv::{Argv, Task};
-    use super::{note, skip};
+    use super::skip;
 
     const ARMS: [Arm; 4] = [Arm::Stream, Arm::StreamFull, Arm::StreamPdl, Arm::GraphPdl];
     /// What the Rust path may cost, C++ being 1.

@@ -126,19 +126,10 @@ pub fn short_names(places: &[Vec<Coordinate>], except: Option<&str>) -> Vec<Stri
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::chain::{Body, BodyKind, L2, Mode, Preamble, Shape, Trigger, TriggerBy};
+    use crate::chain::Mode;
 
     fn chain() -> Chain {
-        Chain {
-            nodes: 50,
-            shape: Shape::default(),
-            preamble: Preamble { kind: PreambleKind::Alu, target_ns: 2000.0, units: 0 },
-            body: Body { kind: BodyKind::Fma, target: Target::Ns(4000.0), units: 0 },
-            trigger: Trigger::Implicit,
-            trigger_by: TriggerBy::Thread,
-            l2: L2::Hot,
-            mode: Mode::Isolated,
-        }
+        Chain::default()
     }
 
     fn named(chains: &[&Chain], except: Option<&str>) -> Vec<String> {

@@ -3,7 +3,10 @@
 
 #![allow(dead_code)] // Each bench uses its part.
 
-use pdl_lab::error::{Error, Result};
+use std::process::ExitCode;
+
+use pdl_lab::cmd::note;
+use pdl_lab::error::{Error, Kind, Result};
 use regex::Regex;
 
 /// What cargo and the user ask of a bench.
@@ -117,4 +120,25 @@ impl Argv {
             Filter::Pattern(pattern) => pattern.is_match(id),
         }
     }
+}
+
+/// A bench, from its command line to its exit code.
+pub fn run(bench: impl FnOnce(&Argv) -> Result<()>) -> ExitCode {
+    match Argv::of_process().and_then(|argv| bench(&argv)) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            note(&error);
+            error.exit_code()
+        }
+    }
+}
+
+/// Without a GPU there is nothing to `measure`: said in a line by `bench`, or an error for
+/// `PDL_REQUIRE=gpu`.
+pub fn skip(bench: &str, measure: &str, reason: &str) -> Result<()> {
+    if std::env::var("PDL_REQUIRE").is_ok_and(|all| all.split(',').any(|name| name == "gpu")) {
+        return Err(Error::new(Kind::NoGpu, measure, reason).remedy("PDL_REQUIRE=gpu asks for one"));
+    }
+    println!("{bench}: skipped: {reason}");
+    Ok(())
 }

@@ -11,8 +11,8 @@ use pdl_lab::chain::{BodyKind, L2, Mode, PreambleKind, Target, Trigger, TriggerB
 use pdl_lab::device::Device;
 use pdl_lab::error::Result;
 use pdl_lab::experiment::{self, Axes, Grid, default_arms};
-use pdl_lab::measure::{Sink, Stopping, measure_group};
-use pdl_lab::record::{Manifest, PointRecord, Run, RunDir, SampleRow, schema_version};
+use pdl_lab::measure::{Kept, Stopping, measure_group};
+use pdl_lab::record::{Manifest, Run, RunDir};
 use pdl_lab::sim::SimDevice;
 
 /// A run directory that has a manifest and no sample.
@@ -27,27 +27,6 @@ pub fn write(path: &Path, run: &Run) -> Result<()> {
     let mut dir = begin(path, &run.manifest)?;
     run.points.iter().try_for_each(|record| dir.append_point(record))?;
     run.samples.iter().try_for_each(|row| dir.append_sample(row))
-}
-
-/// Keeps in memory what a sweep would write.
-#[derive(Default)]
-struct Memory {
-    points: Vec<PointRecord>,
-    samples: Vec<SampleRow>,
-}
-
-impl Sink for Memory {
-    fn point(&mut self, record: PointRecord) -> Result<()> {
-        self.points.push(record);
-        Ok(())
-    }
-
-    fn sample(&mut self, row: SampleRow) -> Result<()> {
-        self.samples.push(row);
-        Ok(())
-    }
-
-    fn progress(&mut self, _what: &str, _part: f64) {}
 }
 
 /// Those of the default sweep, whatever `PDL_*` variables say: one name, one amount of work.
@@ -78,26 +57,15 @@ pub fn simulated(rows: usize, seed: u64) -> Result<Run> {
     plan.stopping.rounds_min = rows.div_ceil(entries) as u32;
     plan.stopping.rounds_max = plan.stopping.rounds_min;
     plan.stopping.group_budget = Duration::from_secs(3600);
-    let mut memory = Memory::default();
+    let mut kept = Kept::default();
     for points in plan.groups() {
-        measure_group(&device, &plan, points, None, &mut memory)?;
+        measure_group(&device, &plan, points, None, &mut kept)?;
     }
-    memory.samples.truncate(rows);
+    kept.samples.truncate(rows);
     let manifest = Manifest {
-        schema: schema_version(),
-        what: "sweep".into(),
-        version: String::new(),
-        revision: String::new(),
         started: Timestamp::UNIX_EPOCH.to_string(),
-        argv: Vec::new(),
-        environment: Vec::new(),
-        seed: plan.seed,
-        facts: device.facts().clone(),
-        health: device.health(),
-        plan: plan.record(),
-        kernel: None,
-        attached: None,
+        ..plan.manifest("sweep", device.facts(), &device.health())
     };
-    let Memory { points, samples } = memory;
+    let Kept { points, samples } = kept;
     Ok(Run { manifest, points, samples, end: None, notes: Vec::new() })
 }

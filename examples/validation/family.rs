@@ -5,10 +5,9 @@ use pdl_lab::chain::{
     Arm, BodyKind, Chain, L2, Mode, PreambleKind, Submission, Target, Trigger, TriggerBy,
 };
 use pdl_lab::device::Device;
-use pdl_lab::error::Result;
 use pdl_lab::experiment::{self, Axes, Grid, default_arms};
-use pdl_lab::measure::{Ending, Plan, Sink, Stopping, measure_group};
-use pdl_lab::record::{Manifest, PointRecord, SampleRow, Verdict, schema_version};
+use pdl_lab::measure::{Ending, Kept, Plan, Stopping, measure_group};
+use pdl_lab::record::{PointRecord, Verdict};
 
 use crate::device::{TruthDevice, World};
 
@@ -53,26 +52,6 @@ pub fn plan(size: Size, seed: u64, device: &dyn Device) -> Plan {
     experiment::plan(&axes, seed, stopping, device).expect("the axes are those of the product")
 }
 
-#[derive(Default)]
-struct Kept {
-    points: Vec<PointRecord>,
-    samples: Vec<SampleRow>,
-}
-
-impl Sink for Kept {
-    fn point(&mut self, record: PointRecord) -> Result<()> {
-        self.points.push(record);
-        Ok(())
-    }
-
-    fn sample(&mut self, row: SampleRow) -> Result<()> {
-        self.samples.push(row);
-        Ok(())
-    }
-
-    fn progress(&mut self, _what: &str, _part: f64) {}
-}
-
 pub struct Measured {
     pub summary: Summary,
     pub points: Vec<PointRecord>,
@@ -94,21 +73,7 @@ pub fn measure(world: &dyn World, size: Size, seed: u64) -> Measured {
         endings.push(ending.expect("nothing fails on a device of known truth"));
         rounds.push(kept.samples[before..].iter().map(|s| s.round + 1).max().unwrap_or(0));
     }
-    let manifest = Manifest {
-        schema: schema_version(),
-        what: "validation".into(),
-        version: String::new(),
-        revision: String::new(),
-        started: String::new(),
-        argv: Vec::new(),
-        environment: Vec::new(),
-        seed,
-        facts: device.facts().clone(),
-        health: device.health(),
-        plan: plan.record(),
-        kernel: None,
-        attached: None,
-    };
+    let manifest = plan.manifest("validation", device.facts(), &device.health());
     let summary = analysis::summarise(&manifest, &kept.points, &kept.samples);
     let seconds = device.now().as_secs_f64();
     Measured { summary, points: kept.points, endings, rounds, seconds }

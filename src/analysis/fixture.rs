@@ -4,9 +4,7 @@ use rand::seq::SliceRandom;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
-use crate::chain::{
-    Arm, Body, BodyKind, Chain, L2, Mode, Preamble, PreambleKind, Shape, Target, Trigger, TriggerBy,
-};
+use crate::chain::{Arm, Chain, Trigger};
 use crate::device::{Backend, Facts, Flag, Health, Proof, Verification};
 use crate::record::{Manifest, PlanPoint, PlanRecord, PointRecord, SampleRow};
 
@@ -17,16 +15,7 @@ pub(crate) const LONG_NODES: u32 = 4 * NODES;
 pub(crate) const BASELINE_NS: f64 = 6000.0;
 
 pub(crate) fn chain() -> Chain {
-    Chain {
-        nodes: NODES,
-        shape: Shape::default(),
-        preamble: Preamble { kind: PreambleKind::Alu, target_ns: 2000.0, units: 0 },
-        body: Body { kind: BodyKind::Fma, target: Target::Ns(4000.0), units: 0 },
-        trigger: Trigger::Implicit,
-        trigger_by: TriggerBy::Thread,
-        l2: L2::Hot,
-        mode: Mode::Isolated,
-    }
+    Chain { nodes: NODES, ..Chain::default() }
 }
 
 pub(crate) fn record(point: &str, arm: Arm, trigger: Option<Trigger>) -> PointRecord {

@@ -21,9 +21,7 @@ use crate::error::{Error, Kind, Result};
 use crate::experiment;
 use crate::measure::{self, Plan, Progress, Sink, measure_group};
 use crate::profile;
-use crate::record::{
-    CALIBRATION, End, Manifest, PointRecord, Run, RunDir, SampleRow, read_run, schema_version,
-};
+use crate::record::{CALIBRATION, End, Manifest, PointRecord, Run, RunDir, SampleRow, read_run};
 
 /// What a finished sweep leaves; nothing after a dry run.
 #[derive(Clone, Debug, Default)]
@@ -157,19 +155,12 @@ pub(super) fn manifest_of(what: &str, facts: &Facts, health: &Health, plan: &Pla
         .filter(|(name, _)| name.starts_with("PDL_"))
         .collect();
     Manifest {
-        schema: schema_version(),
-        what: what.into(),
         version: env!("CARGO_PKG_VERSION").into(),
         revision: env!("PDL_REVISION").into(),
         started: now(),
         argv: argv(),
         environment,
-        seed: plan.seed,
-        facts: facts.clone(),
-        health: health.clone(),
-        plan: plan.record(),
-        kernel: None,
-        attached: None,
+        ..plan.manifest(what, facts, health)
     }
 }
 

@@ -11,8 +11,8 @@ use crate::cli::Format;
 use crate::cmd;
 use crate::device::{Backend, Device, Health};
 use crate::error::Result;
-use crate::measure::{Plan, Sink, measure_group};
-use crate::record::{self, End, PointRecord, RunDir, SampleRow, SummaryRow};
+use crate::measure::{Kept, Plan, measure_group};
+use crate::record::{self, End, RunDir, SampleRow, SummaryRow};
 
 /// What the run calls itself: it is what `pdl sweep` makes, and is compared with one.
 const SWEEP: &str = "sweep";
@@ -22,29 +22,6 @@ const SWEEP: &str = "sweep";
 pub struct Run {
     record: record::Run,
     summary: Summary,
-}
-
-/// Keeps what is measured.
-#[derive(Default)]
-struct Kept {
-    points: Vec<PointRecord>,
-    samples: Vec<SampleRow>,
-}
-
-impl Sink for Kept {
-    fn point(&mut self, record: PointRecord) -> Result<()> {
-        self.points.push(record);
-        Ok(())
-    }
-
-    fn sample(&mut self, mut row: SampleRow) -> Result<()> {
-        // As samples.csv has it, so that a run says the same in memory and read back.
-        row.duration_ns = SampleRow::stored_ns(row.duration_ns);
-        self.samples.push(row);
-        Ok(())
-    }
-
-    fn progress(&mut self, _: &str, _: f64) {}
 }
 
 impl Run {
@@ -57,7 +34,10 @@ impl Run {
             let ending = measure_group(device, plan, points, None, &mut kept)?;
             endings.push(ending.name().to_owned());
         }
-        let Kept { points, samples } = kept;
+        let Kept { points, mut samples } = kept;
+        // As samples.csv has it, so that a run says the same in memory and read back.
+        let stored = |row: &mut SampleRow| row.duration_ns = SampleRow::stored_ns(row.duration_ns);
+        samples.iter_mut().for_each(stored);
         let end = end(endings, began.elapsed(), &samples, device.health());
         let summary = summarise(&manifest, &points, &samples);
         let record = record::Run { manifest, points, samples, end: Some(end), notes: Vec::new() };

@@ -4,6 +4,7 @@
 mod calibrate;
 mod expected;
 mod group;
+mod kept;
 mod plan;
 mod race;
 mod resume;
@@ -15,6 +16,7 @@ mod watch;
 pub use calibrate::{Calibrated, calibrate, measure_work};
 pub use expected::Expected;
 pub use group::measure_group;
+pub use kept::Kept;
 pub use plan::{LONG_FACTOR, Plan};
 pub use race::{Candidate, Predict, Raced, race_group};
 pub use resume::{Begun, Progress, progress};

@@ -3,8 +3,9 @@
 use std::time::Duration;
 
 use super::stopping::Stopping;
+use crate::device::{Facts, Health};
 use crate::error::{Error, Result};
-use crate::record::{PlanPoint, PlanRecord, PointRecord};
+use crate::record::{Manifest, PlanPoint, PlanRecord, PointRecord, schema_version};
 
 /// The marginal period is a slope between N and this many times N nodes.
 pub const LONG_FACTOR: u32 = 4;
@@ -34,6 +35,26 @@ impl Plan {
             warm_up_s: self.stopping.warm_up.as_secs_f64(),
             stamp_repetitions: self.stopping.stamp_repetitions,
             effective_rounds: self.stopping.effective_rounds,
+        }
+    }
+
+    /// The manifest of a run of this plan, called `what`, with nothing in it of the process that
+    /// measures: no version, revision, time, command line or environment.
+    pub fn manifest(&self, what: &str, facts: &Facts, health: &Health) -> Manifest {
+        Manifest {
+            schema: schema_version(),
+            what: what.into(),
+            version: String::new(),
+            revision: String::new(),
+            started: String::new(),
+            argv: Vec::new(),
+            environment: Vec::new(),
+            seed: self.seed,
+            facts: facts.clone(),
+            health: health.clone(),
+            plan: self.record(),
+            kernel: None,
+            attached: None,
         }
     }
 

@@ -3,13 +3,11 @@
 use std::cell::Cell;
 use std::time::Duration;
 
-use super::{Ending, Plan, Sink, Stopping, measure_group};
-use crate::chain::{
-    Arm, Body, BodyKind, Chain, L2, Mode, Preamble, PreambleKind, Shape, Target, Trigger, TriggerBy,
-};
+use super::{Ending, Kept, Plan, Stopping, measure_group};
+use crate::chain::{Arm, Body, BodyKind, Chain, Preamble, PreambleKind, Shape, Target, Trigger};
 use crate::device::{Device, Facts, Flag, Health, Prepared, Proof, Sample, Verification};
 use crate::error::Result;
-use crate::record::{PlanPoint, PointRecord, SampleRow};
+use crate::record::{PlanPoint, SampleRow};
 use crate::sim::SimDevice;
 use crate::stamps::Stamps;
 
@@ -103,32 +101,13 @@ impl Prepared for MoodyChain<'_> {
     }
 }
 
-#[derive(Default)]
-struct Kept(Vec<SampleRow>);
-
-impl Sink for Kept {
-    fn point(&mut self, _record: PointRecord) -> Result<()> {
-        Ok(())
-    }
-
-    fn sample(&mut self, row: SampleRow) -> Result<()> {
-        self.0.push(row);
-        Ok(())
-    }
-
-    fn progress(&mut self, _what: &str, _part: f64) {}
-}
-
 fn plan(stopping: Stopping) -> Plan {
     let chain = Chain {
         nodes: 8,
         shape: Shape { grid_blocks: 4, ..Shape::default() },
         preamble: Preamble { kind: PreambleKind::None, target_ns: 0.0, units: 0 },
         body: Body { kind: BodyKind::Fma, target: Target::Ns(4000.0), units: 0 },
-        trigger: Trigger::Implicit,
-        trigger_by: TriggerBy::Thread,
-        l2: L2::Hot,
-        mode: Mode::Isolated,
+        ..Chain::default()
     };
     let fixed = vec![Arm::Stream, Arm::StreamAa, Arm::Graph, Arm::GraphAa, Arm::Sentinel];
     let swept = vec![Arm::GraphFull, Arm::GraphPdl];
@@ -151,8 +130,8 @@ fn rounds(wrong: fn(u32) -> Wrong) -> (Moody, Vec<SampleRow>) {
     let plan = plan(stopping);
     let ending = measure_group(&device, &plan, &plan.points, None, &mut kept).unwrap();
     assert!(matches!(ending, Ending::Rounds | Ending::Precision));
-    assert_eq!(kept.0.len(), 12 * 7);
-    (device, kept.0)
+    assert_eq!(kept.samples.len(), 12 * 7);
+    (device, kept.samples)
 }
 
 #[test]
@@ -235,7 +214,7 @@ fn a_budget_ends_a_group_on_the_device_s_clock() {
         let (device, mut kept) = (SimDevice::h200(7), Kept::default());
         let plan = plan(stopping);
         let found = measure_group(&device, &plan, &plan.points, None, &mut kept).unwrap();
-        let rounds = kept.0.iter().map(|sample| sample.round + 1).max().unwrap();
+        let rounds = kept.samples.iter().map(|sample| sample.round + 1).max().unwrap();
         assert_eq!(found, ending);
         assert!((least..=most).contains(&rounds), "{rounds}");
     }

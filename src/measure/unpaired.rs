@@ -104,14 +104,9 @@ mod tests {
 
     fn chain() -> Chain {
         Chain {
-            nodes: 50,
-            shape: Shape::default(),
             preamble: Preamble { kind: PreambleKind::Spin, target_ns: 2000.0, units: 2000 },
             body: Body { kind: BodyKind::Spin, target: Target::Ns(4000.0), units: 4000 },
-            trigger: Trigger::Implicit,
-            trigger_by: TriggerBy::Thread,
-            l2: L2::Hot,
-            mode: Mode::Isolated,
+            ..Chain::default()
         }
     }
 

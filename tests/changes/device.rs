@@ -6,8 +6,8 @@ use pdl_lab::chain::{Arm, BodyKind, Chain, L2, Mode, PreambleKind, Target, Trigg
 use pdl_lab::device::{Device, Facts, Health, Prepared};
 use pdl_lab::error::Result;
 use pdl_lab::experiment::{self, Axes, Grid};
-use pdl_lab::measure::{Plan, Sink, Stopping, measure_group};
-use pdl_lab::record::{Manifest, PointRecord, Run, SampleRow, schema_version};
+use pdl_lab::measure::{Kept, Plan, Stopping, measure_group};
+use pdl_lab::record::Run;
 
 /// The device with the bodies of one arm longer by a ratio: as a change of its code would make
 /// them, which no definition and no record shows.
@@ -63,49 +63,14 @@ pub fn plan(device: &dyn Device, body: BodyKind) -> Plan {
     experiment::plan(&axes, 1, Stopping::default(), device).unwrap()
 }
 
-/// Keeps in memory what a sweep would write.
-#[derive(Default)]
-struct Memory {
-    points: Vec<PointRecord>,
-    samples: Vec<SampleRow>,
-}
-
-impl Sink for Memory {
-    fn point(&mut self, record: PointRecord) -> Result<()> {
-        self.points.push(record);
-        Ok(())
-    }
-
-    fn sample(&mut self, row: SampleRow) -> Result<()> {
-        self.samples.push(row);
-        Ok(())
-    }
-
-    fn progress(&mut self, _what: &str, _part: f64) {}
-}
-
 /// Measures a plan under a seed.
 pub fn measured(device: &dyn Device, plan: &Plan, seed: u64) -> Run {
     let plan = Plan { seed, ..plan.clone() };
-    let mut memory = Memory::default();
+    let mut kept = Kept::default();
     for points in plan.groups() {
-        measure_group(device, &plan, points, None, &mut memory).unwrap();
+        measure_group(device, &plan, points, None, &mut kept).unwrap();
     }
-    let manifest = Manifest {
-        schema: schema_version(),
-        what: "sweep".into(),
-        version: String::new(),
-        revision: String::new(),
-        started: String::new(),
-        argv: Vec::new(),
-        environment: Vec::new(),
-        seed,
-        facts: device.facts().clone(),
-        health: device.health(),
-        plan: plan.record(),
-        kernel: None,
-        attached: None,
-    };
-    let Memory { points, samples } = memory;
+    let manifest = plan.manifest("sweep", device.facts(), &device.health());
+    let Kept { points, samples } = kept;
     Run { manifest, points, samples, end: None, notes: Vec::new() }
 }

@@ -22,10 +22,7 @@ fn plan() -> Plan {
         shape: Shape { grid_blocks: 2, block_threads: 32, ..Shape::default() },
         preamble: Preamble { kind: PreambleKind::None, target_ns: 0.0, units: 0 },
         body: Body { kind: BodyKind::Spin, target: Target::Ns(1000.0), units: 0 },
-        trigger: Trigger::Implicit,
-        trigger_by: TriggerBy::Thread,
-        l2: L2::Hot,
-        mode: Mode::Isolated,
+        ..Chain::default()
     };
     let point = |point: &str, trigger, arms: &[Arm]| PlanPoint {
         point: point.to_owned(),
