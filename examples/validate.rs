@@ -95,11 +95,12 @@ fn print_table(rows: &[Compared]) {
         keys.into_iter().for_each(|key| parts.entry(key).or_default().push(row));
     }
     for (part, rows) in &parts {
-        for (name, model) in [("closed", Model::Closed), ("events", Model::Events)] {
+        for model in [Model::Closed, Model::Events] {
             let Some(found) = errors(rows.iter().copied(), model) else { continue };
             let percent = |part: f64| format!("{:.1} %", 100.0 * part);
             println!(
-                "| {part} | {name} | {} | {} | {} | {} |",
+                "| {part} | {} | {} | {} | {} | {} |",
+                model.name(),
                 found.rows,
                 percent(found.median),
                 percent(found.p95),
@@ -107,14 +108,15 @@ fn print_table(rows: &[Compared]) {
             );
         }
     }
-    for (name, model) in [("closed", Model::Closed), ("events", Model::Events)] {
+    for model in [Model::Closed, Model::Events] {
         let (effects, right) = signs(rows, model);
         let (lanes, best) = best_triggers(rows, model);
         let uncovered = rows.iter().filter(|row| row.by(model).is_none()).count();
         println!(
-            "\n{name}: {uncovered} of {} rows are not covered. Of the effects that the measurement \
+            "\n{}: {uncovered} of {} rows are not covered. Of the effects that the measurement \
              decides {right} of {effects} have the right sign; the best trigger is in the measured \
              plateau in {best} of {lanes} sweeps that have one.",
+            model.name(),
             rows.len()
         );
     }

@@ -6,8 +6,9 @@ use serde::Serialize;
 
 use super::Summary;
 use crate::chain::Arm;
-use crate::profile::{Model, Origin};
+use crate::profile::Model;
 use crate::record::{Manifest, Prediction, SummaryRow, Verdict};
+use crate::stats::{median, quantile};
 use crate::units::{percent, signed_percent};
 
 /// How far a prediction is off over a run. Errors are parts of the measured period.
@@ -43,14 +44,6 @@ pub struct Forecast {
     pub not_covered: Vec<(String, usize)>,
     /// All of it in words.
     pub sentence: String,
-}
-
-/// `events`, as it is said on the command line.
-fn model_name(model: Model) -> &'static str {
-    match model {
-        Model::Closed => "closed",
-        Model::Events => "events",
-    }
 }
 
 impl Summary {
@@ -101,10 +94,7 @@ impl Forecast {
         let mut errors: Vec<(f64, &SummaryRow)> =
             measured().filter_map(|row| Some((row.error_pct? / 100.0, row))).collect();
         errors.sort_by(|a, b| a.0.abs().total_cmp(&b.0.abs()));
-        let at = |part: f64| {
-            let index = (errors.len().checked_sub(1)? as f64 * part).round() as usize;
-            Some(errors[index].0.abs())
-        };
+        let sizes: Vec<f64> = errors.iter().map(|(error, _)| error.abs()).collect();
         let established =
             |row: &&SummaryRow| matches!(row.verdict, Some(Verdict::Helps | Verdict::Hurts));
         let signs: Vec<bool> = measured()
@@ -120,14 +110,14 @@ impl Forecast {
         }
         let mut forecast = Forecast {
             model: prediction.model,
-            constants: constants(prediction),
+            constants: prediction.origin.of(&prediction.profile),
             provenance: prediction.provenance.clone(),
             program: prediction.program.clone(),
-            label: format!("model: {}, SIMULATED", model_name(prediction.model)),
+            label: format!("model: {}, SIMULATED", prediction.model.name()),
             rows: measured().count(),
             covered: errors.len(),
-            median: at(0.5),
-            p95: at(0.95),
+            median: median(&sizes),
+            p95: quantile(&sizes, 0.95),
             largest: errors.last().map(|(error, _)| *error),
             largest_at: errors.last().map_or_else(String::new, |(_, row)| place(row, manifest)),
             effects: signs.len(),
@@ -168,15 +158,6 @@ impl Forecast {
     }
 }
 
-fn constants(prediction: &Prediction) -> String {
-    let origin = match prediction.origin {
-        Origin::Measured => "measured",
-        Origin::Datasheet => "from a data sheet",
-        Origin::Simulated => "SIMULATED",
-    };
-    format!("{} ({origin})", prediction.profile)
-}
-
 /// `graph-pdl 4/8, body fma`: where a row stands in its run.
 fn place(row: &SummaryRow, manifest: &Manifest) -> String {
     let trigger = row.trigger.filter(|_| row.arm.sweeps_trigger());
@@ -194,6 +175,7 @@ mod tests {
     use super::super::summarise;
     use super::*;
     use crate::chain::Trigger;
+    use crate::profile::Origin;
     use crate::record::{PREDICTION_SCHEMA, PredictedRow};
 
     fn fixture() -> (Fixture, Summary) {

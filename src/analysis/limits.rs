@@ -34,21 +34,11 @@ pub fn foreign(profile: &Profile, facts: &Facts) -> Option<String> {
     })
 }
 
-/// A profile's name and its origin, as every output has them.
-pub fn constants_text(profile: &Profile) -> String {
-    let origin = match profile.origin {
-        Origin::Measured => "measured",
-        Origin::Datasheet => "from a data sheet",
-        Origin::Simulated => "SIMULATED",
-    };
-    format!("{} ({origin})", profile.name)
-}
-
 impl Summary {
     /// Sets the limit of every row by `profile`, divides its exposed time, and warns of periods
     /// below the limit.
     pub fn with_constants(&mut self, profile: &Profile, facts: &Facts, points: &[PointRecord]) {
-        let name = constants_text(profile);
+        let name = profile.origin.of(&profile.name);
         let latest = latest(points);
         for row in &mut self.rows {
             let Some(record) = latest.get(&(row.point.as_str(), row.arm)) else { continue };

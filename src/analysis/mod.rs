@@ -45,7 +45,7 @@ pub use flags::Flagged;
 pub use floor::{Floor, GroupFloor, WINDOW_ROUNDS};
 pub use forecast::Forecast;
 pub use groups::group_names;
-pub use limits::{constants_text, foreign};
+pub use limits::foreign;
 pub use plateau::{Choice, Plateau};
 pub use proof::{proof_verdict, tolerance_ns};
 pub use reason::reason_words;

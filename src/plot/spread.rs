@@ -3,6 +3,7 @@
 use crate::chain::Arm;
 use crate::device::Flag;
 use crate::record::{SampleRow, SummaryRow};
+use crate::stats::quantile;
 
 use super::canvas::{Anchor, Font};
 use super::figure::{Figure, Key, Panel, SMALL};
@@ -142,15 +143,6 @@ impl Strip {
         let counted = self.counted();
         (quantile(&counted, 0.05).unwrap_or(0.0), quantile(&counted, 0.95).unwrap_or(0.0))
     }
-}
-
-/// The value below which a part of the samples lies, by linear interpolation.
-fn quantile(values: &[f64], part: f64) -> Option<f64> {
-    let mut sorted = values.to_vec();
-    sorted.sort_by(f64::total_cmp);
-    let at = part * sorted.len().checked_sub(1)? as f64;
-    let (below, above) = (at.floor() as usize, at.ceil() as usize);
-    Some(sorted[below] + (sorted[above] - sorted[below]) * at.fract())
 }
 
 /// A range that shows the middle 90 % of every arm twice over; what lies beyond is drawn at the

@@ -68,6 +68,16 @@ pub enum Model {
     Events,
 }
 
+impl Model {
+    /// The name that the command line has for it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Closed => "closed",
+            Self::Events => "events",
+        }
+    }
+}
+
 /// Where the constants of a profile come from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -79,6 +89,18 @@ pub enum Origin {
     Datasheet,
     /// Measured on the simulated device, which was given its constants: every output says so.
     Simulated,
+}
+
+impl Origin {
+    /// The name of a profile of this origin with the origin, as every output has them.
+    pub fn of(self, profile: &str) -> String {
+        let origin = match self {
+            Self::Measured => "measured",
+            Self::Datasheet => "from a data sheet",
+            Self::Simulated => "SIMULATED",
+        };
+        format!("{profile} ({origin})")
+    }
 }
 
 /// One number, how well it is known, and how it came to be known.

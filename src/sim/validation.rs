@@ -5,6 +5,7 @@ use crate::analysis::{Answer, Summary};
 use crate::chain::{Arm, Chain, Trigger};
 use crate::profile::{Model, Profile};
 use crate::record::{PointRecord, SummaryRow, Verdict};
+use crate::stats::quantile;
 
 /// A row of a run beside what the models say of it. Periods in ns.
 #[derive(Clone, Debug)]
@@ -88,11 +89,9 @@ pub struct Errors {
 /// The errors of `model` over `rows`; `None` where it says nothing of any.
 pub fn errors<'a>(rows: impl Iterator<Item = &'a Compared>, model: Model) -> Option<Errors> {
     let error = |row: &Compared| Some((row.by(model)? / row.measured_ns - 1.0).abs());
-    let mut sizes: Vec<f64> = rows.filter_map(error).collect();
-    sizes.sort_by(f64::total_cmp);
-    let most = *sizes.last()?;
-    let at = |part: f64| sizes[((sizes.len() - 1) as f64 * part).round() as usize];
-    Some(Errors { rows: sizes.len(), median: at(0.5), p95: at(0.95), most })
+    let sizes: Vec<f64> = rows.filter_map(error).collect();
+    let at = |level| quantile(&sizes, level);
+    Some(Errors { rows: sizes.len(), median: at(0.5)?, p95: at(0.95)?, most: at(1.0)? })
 }
 
 /// Effects against their baselines: how many the measurement decides (it helps or hurts) and the
