@@ -24,9 +24,7 @@ pub fn begin(path: &Path, manifest: &Manifest) -> Result<RunDir> {
 
 /// Writes a whole run as a sweep does.
 pub fn write(path: &Path, run: &Run) -> Result<()> {
-    let mut dir = begin(path, &run.manifest)?;
-    run.points.iter().try_for_each(|record| dir.append_point(record))?;
-    run.samples.iter().try_for_each(|row| dir.append_sample(row))
+    RunDir::create(Some(path), "sweep", Timestamp::UNIX_EPOCH)?.write_run(run)
 }
 
 /// Those of the default sweep, whatever `PDL_*` variables say: one name, one amount of work.

@@ -54,12 +54,7 @@ pub fn save_attributed(attributed: &Attributed, path: &Path) -> Result<()> {
     let text = serde_json::to_vec(&trials)
         .map_err(|error| Error::failed("write the trials as JSON", error))?;
     write_atomically(&path.join(TRIALS), &text)?;
-    dir.write_manifest(&run.manifest)?;
-    run.points.iter().try_for_each(|point| dir.append_point(point))?;
-    run.samples.iter().try_for_each(|sample| dir.append_sample(sample))?;
-    if let Some(end) = &run.end {
-        dir.write_end(end)?;
-    }
+    dir.write_run(&run)?;
     drop(dir);
     super::rebuild(path).map(drop)
 }
@@ -90,17 +85,9 @@ impl Records<'_> {
                 Some(row(raw, point.clone(), *arm, chain.nodes))
             }));
         }
-        let clocks = || samples.iter().filter_map(|sample| sample.sm_mhz);
-        let end = End {
-            ended: now(),
-            wall_s: recorded.elapsed_s.last().map_or(0.0, |s| (s * 10.0).round() / 10.0),
-            reason: End::DONE.to_owned(),
-            groups: vec!["rounds".to_owned(); rounds_of(recorded).count()],
-            sm_mhz_min: clocks().min(),
-            sm_mhz_max: clocks().max(),
-            throttle: self.0.health.throttle.clone(),
-            health: self.0.health.clone(),
-        };
+        let wall_s = recorded.elapsed_s.last().copied().unwrap_or(0.0);
+        let groups = vec!["rounds".to_owned(); rounds_of(recorded).count()];
+        let end = End::done(now(), wall_s, groups, &samples, self.0.health.clone());
         Run {
             manifest: self.manifest(&places, chain),
             points: points.collect(),

@@ -1,7 +1,7 @@
 //! A run in memory.
 
 use std::path::Path;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use jiff::Timestamp;
 
@@ -9,7 +9,7 @@ use crate::analysis::{Answer, Choice, Summary, summarise};
 use crate::chain::{Arm, Submission, Trigger};
 use crate::cli::Format;
 use crate::cmd;
-use crate::device::{Backend, Device, Health};
+use crate::device::{Backend, Device};
 use crate::error::Result;
 use crate::measure::{Kept, Plan, measure_group};
 use crate::record::{self, End, RunDir, SampleRow, SummaryRow};
@@ -38,7 +38,8 @@ impl Run {
         // As samples.csv has it, so that a run says the same in memory and read back.
         let stored = |row: &mut SampleRow| row.duration_ns = SampleRow::stored_ns(row.duration_ns);
         samples.iter_mut().for_each(stored);
-        let end = end(endings, began.elapsed(), &samples, device.health());
+        let wall_s = began.elapsed().as_secs_f64();
+        let end = End::done(cmd::now(), wall_s, endings, &samples, device.health());
         let summary = summarise(&manifest, &points, &samples);
         let record = record::Run { manifest, points, samples, end: Some(end), notes: Vec::new() };
         Ok(Run { record, summary })
@@ -93,30 +94,9 @@ impl Run {
     /// [`Kind::Usage`](crate::Kind::Usage) where `path` is a file or a directory that is not empty;
     /// [`Kind::Failed`](crate::Kind::Failed) where it cannot be written.
     pub fn save(&self, path: &Path) -> Result<()> {
-        let record::Run { manifest, points, samples, end, .. } = &self.record;
         let mut dir = RunDir::create(Some(path), SWEEP, Timestamp::now())?;
-        dir.write_manifest(manifest)?;
-        points.iter().try_for_each(|point| dir.append_point(point))?;
-        samples.iter().try_for_each(|sample| dir.append_sample(sample))?;
-        if let Some(end) = end {
-            dir.write_end(end)?;
-        }
+        dir.write_run(&self.record)?;
         drop(dir);
         cmd::rebuild(path).map(drop)
-    }
-}
-
-/// How a run ended that nothing disturbed.
-fn end(groups: Vec<String>, wall: Duration, samples: &[SampleRow], health: Health) -> End {
-    let clocks = || samples.iter().filter_map(|sample| sample.sm_mhz);
-    End {
-        ended: cmd::now(),
-        wall_s: (wall.as_secs_f64() * 10.0).round() / 10.0,
-        reason: End::DONE.to_owned(),
-        groups,
-        sm_mhz_min: clocks().min(),
-        sm_mhz_max: clocks().max(),
-        throttle: health.throttle.clone(),
-        health,
     }
 }

@@ -14,6 +14,7 @@ use super::read::{
     CALIBRATION, END, Loaded, MANIFEST, POINTS, PROFILE, Run, load, read_error, target_in,
 };
 use super::{End, Manifest, PointRecord, SCHEMA, SampleRow, samples};
+use crate::device::Health;
 use crate::error::{Error, Result};
 
 /// A run directory that this process alone writes.
@@ -153,6 +154,17 @@ impl RunDir {
         self.samples.append(samples::line(row)?.as_bytes())
     }
 
+    /// Writes all of a run that is in memory; derived files are made of it by whoever reads it.
+    ///
+    /// # Errors
+    /// Those of its parts.
+    pub fn write_run(&mut self, run: &Run) -> Result<()> {
+        self.write_manifest(&run.manifest)?;
+        run.points.iter().try_for_each(|point| self.append_point(point))?;
+        run.samples.iter().try_for_each(|sample| self.append_sample(sample))?;
+        run.end.as_ref().map_or(Ok(()), |end| self.write_end(end))
+    }
+
     /// Writes end.json, after all points and samples are safe on disk. A run ended with the reason
     /// [`End::DONE`] is complete and cannot be resumed.
     ///
@@ -212,6 +224,28 @@ impl Drop for RunDir {
 impl End {
     /// The reason of a run that did all it planned.
     pub const DONE: &str = "done";
+
+    /// The end at `ended` of a run that did all it planned in `wall_s`, with what `samples` saw of
+    /// the clocks.
+    pub fn done(
+        ended: String,
+        wall_s: f64,
+        groups: Vec<String>,
+        samples: &[SampleRow],
+        health: Health,
+    ) -> End {
+        let clocks = || samples.iter().filter_map(|sample| sample.sm_mhz);
+        End {
+            ended,
+            wall_s: (wall_s * 10.0).round() / 10.0,
+            reason: End::DONE.to_owned(),
+            groups,
+            sm_mhz_min: clocks().min(),
+            sm_mhz_max: clocks().max(),
+            throttle: health.throttle.clone(),
+            health,
+        }
+    }
 }
 
 /// The version of the schema as a manifest gives it.
