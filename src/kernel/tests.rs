@@ -75,7 +75,7 @@ fn build_with(place: &Place, extra: &[Code]) -> Option<Result<(Build, Vec<Trigge
             return None;
         }
     };
-    let triggers = place.loaded.triggers(sites(&place.loaded.marks())).unwrap();
+    let triggers = place.loaded.triggers(sites(&place.loaded.marks().unwrap())).unwrap();
     let mut codes = vec![Code::Off];
     codes.extend(triggers.iter().map(|&trigger| Code::at(trigger)));
     codes.extend(extra);
@@ -226,7 +226,7 @@ fn the_header_decides_by_the_nearest_lower_value() {
 #[test]
 fn the_patch_changes_the_chosen_site_alone() {
     let place = place(SOURCE, CHAIN);
-    let marks = place.loaded.marks();
+    let marks = place.loaded.marks().unwrap();
     let trigger = Trigger::of_sites(Sites { triggers: 0b100, syncs: Sites::EVERY });
     let text = patch(&marks, trigger, &place.loaded.folder);
     let expected = "--- a/a.cu\n+++ b/a.cu\n@@ -5,3 +5,3 @@\n   x[threadIdx.x] += 1.0f;\n\

@@ -40,7 +40,7 @@ pub fn run(args: &KernelArgs, file: &Path) -> Result<()> {
     for (axis, values) in &args.set {
         loaded.choose(axis, values)?;
     }
-    let marks = loaded.marks();
+    let marks = loaded.marks()?;
     let triggers = chosen(args, loaded.triggers(sites(&marks))?)?;
     if args.timeline && !loaded.stamped() {
         let cause = "no source has both PDL_STAMP(begin) and PDL_STAMP(end)";
