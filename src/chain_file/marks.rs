@@ -81,7 +81,7 @@ impl Loaded {
 
     /// The sources and what they include of the chain file's folder, each once. The header of the
     /// marks itself, which speaks of them, is none.
-    fn texts(&self) -> Vec<(PathBuf, String)> {
+    pub(super) fn texts(&self) -> Vec<(PathBuf, String)> {
         let mut texts = Vec::new();
         let mut seen = HashSet::new();
         let includes: Vec<PathBuf> =

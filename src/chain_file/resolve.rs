@@ -113,6 +113,16 @@ pub struct PackedArg {
     pub addresses: Vec<(usize, usize, u64)>,
 }
 
+impl Resolved {
+    /// Bytes of all buffers with their copies.
+    pub fn memory_bytes(&self) -> u64 {
+        let one = |buffer: &ResolvedBuffer| {
+            buffer.bytes().saturating_mul(u64::from(buffer.copies_of(self.repeat)))
+        };
+        self.buffers.iter().map(one).fold(0, u64::saturating_add)
+    }
+}
+
 impl Loaded {
     /// The chain for these values.
     ///
@@ -233,8 +243,8 @@ impl Loaded {
         if let Some(given) = &node.args {
             for (at, arg) in given.get_ref().iter().enumerate() {
                 let packed = pack(arg, axes, buffers).map_err(|cause| {
-                    let kernel = node.kernel.get_ref();
-                    self.error(given.span(), format!("argument {at} of {kernel}: {cause}"))
+                    let (kernel, number) = (node.kernel.get_ref(), at + 1);
+                    self.error(given.span(), format!("argument {number} of {kernel}: {cause}"))
                 })?;
                 args.push(packed);
             }

@@ -61,7 +61,10 @@ pub fn sweep(args: &SweepArgs) -> Result<Finished> {
         }
     };
     if args.dry_run {
-        terminal::print(&dry_run::dry_run(device.facts(), &plan))?;
+        terminal::print(&match dry_run::as_json(args.format)? {
+            true => dry_run::dry_run_json(device.facts(), &plan)?,
+            false => dry_run::dry_run(device.facts(), &plan),
+        })?;
         return Ok(Finished::default());
     }
     let mut run = RunDir::create(args.out.as_deref(), "sweep", Timestamp::now())?;

@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 
 pub use cache::Cache;
 pub use flags::{check_flag, check_folder};
-pub use nvcc::Nvcc;
+pub use nvcc::{INSTANCE_FILE, Nvcc};
 
 use crate::error::{Error, Result};
 use crate::inspect::{cubin, demangle, pool, short_name};
@@ -127,11 +127,14 @@ pub struct Failure {
     pub error: Error,
     /// What it said.
     pub said: String,
+    /// Template instances that it was to make: of [`INSTANCE_FILE`], the second line names the first
+    /// of them, and so on.
+    pub instances: Box<[String]>,
 }
 
 impl From<Error> for Failure {
     fn from(error: Error) -> Failure {
-        Failure { error, said: String::new() }
+        Failure { error, said: String::new(), instances: Box::default() }
     }
 }
 

@@ -163,13 +163,13 @@ fn what_does_not_fit_is_said_with_its_place() {
         (
             "kernel = \"first\"",
             "kernel = \"frist\"",
-            ":13:10: no source has a kernel frist, did you mean first; kernels: first, second<3>",
+            ":13:10: no source has a kernel frist, did you mean first; kernels: first, second<3>, second<…>",
         ),
-        ("args = [\"x\"]", "args = []", "first(float*) takes 1 arguments, and 0 are given"),
+        ("args = [\"x\"]", "args = []", ":16:8: first(float*) takes 1 argument, and 0 are given"),
         (
             "{ i32 = 64 }",
             "{ i64 = 64 }",
-            "parameter 2 of void second<3>(float const*, float*, int) has 4 bytes, and argument 2 has 8",
+            ":21:8: argument 3 of void second<3>(float const*, float*, int) is an i64 of 8 bytes, and parameter 3 (int) has 4",
         ),
     ];
     for (from, to, expected) in table {
