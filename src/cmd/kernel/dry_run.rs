@@ -103,11 +103,13 @@ fn checks(found: &mut DryRun, args: &KernelArgs, ready: &Ready) {
         ready.arch
     ));
     let Arguments { sized, typed, unknown, .. } = &ready.build.arguments;
-    let list = |names: &[String]| names.join("; ");
+    let list = |names: &[String]| names.join(", ");
     if !typed.is_empty() {
-        let what =
-            "number, sizes and types (pointer, whole number, floating point) of arguments of";
-        checked.push(format!("{what} {}", list(typed)));
+        checked.push(format!(
+            "arguments of {}: number, sizes, and whether each is a pointer, a whole or a \
+             floating-point number",
+            list(typed)
+        ));
     }
     if !sized.is_empty() {
         checked.push(format!("arguments of {}: number and sizes", list(sized)));
