@@ -137,7 +137,7 @@ fn hooks_build_as_the_line_beside_them_says() {
         let looked = kernel(folder.path(), &["--library", "./libhook.so", "--dry-run"]);
         let text = said(&looked);
         assert!(looked.status.success(), "{text}");
-        for expected in ["exports pdl_launch, pdl_memory, pdl_init", "sm_90: 1 syncs, 0 triggers"] {
+        for expected in ["exports pdl_launch, pdl_memory, pdl_init", "sm_90: syncs 1, triggers 0"] {
             assert!(text.contains(expected), "{expected}: {text}");
         }
     }

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use toml::Spanned;
 
+use super::nearest::suggestion_of;
 use super::value::{Arg, Dims, Expr, Fill};
 use super::{Axes, Edge, Element, Loaded, suggestion};
 use crate::chain::{MAX_BLOCK_THREADS, MAX_CLUSTER_BLOCKS, MAX_NODES, MAX_SHARED_BYTES};
@@ -328,14 +329,19 @@ pub(super) fn describe(axes: &Axes) -> String {
 
 fn find(buffers: &[ResolvedBuffer], name: &str) -> Result<usize, String> {
     buffers.iter().position(|buffer| buffer.name == name).ok_or_else(|| {
-        let near = suggestion(name, buffers.iter().map(|buffer| buffer.name.as_str()));
-        format!("'{name}' is no buffer{near}")
+        let names: Vec<&str> = buffers.iter().map(|buffer| buffer.name.as_str()).collect();
+        format!("'{name}' is no buffer{}", suggestion_of("buffers", name, &names))
     })
 }
 
 fn pack(arg: &Arg, axes: &Axes, buffers: &[ResolvedBuffer]) -> Result<PackedArg, String> {
     Ok(match arg {
         Arg::Buffer { name, offset } => {
+            if axes.contains_key(name) && buffers.iter().all(|buffer| buffer.name != *name) {
+                return Err(format!(
+                    "'{name}' is an axis and no buffer: write {{ i32 = \"{name}\" }}"
+                ));
+            }
             let at = find(buffers, name)?;
             let offset = offset.value(axes)?;
             let buffer = &buffers[at];

@@ -87,7 +87,11 @@ impl Arguments {
                 _ => true,
             };
             if !fits {
-                return Err(format!("{} is {}, and its type is {wanted}", place(), named(arg)));
+                let (given, number) = (named(arg), at + 1);
+                return Err(format!(
+                    "{} is {given}, and parameter {number} is of type {wanted}",
+                    place()
+                ));
             }
             let Arg::Buffer { name, .. } = arg else { continue };
             let Some(buffer) = loaded.file.buffers.get(name) else { continue };

@@ -24,6 +24,8 @@ struct DryRun {
     compiled: usize,
     /// Of the largest set of axis values: every buffer with its copies.
     buffer_bytes: u64,
+    /// What is most likely a mistake.
+    warnings: Vec<String>,
     checked: Vec<String>,
     not_checked: Vec<String>,
 }
@@ -47,6 +49,7 @@ pub fn print(args: &KernelArgs, ready: &Ready, plan: &Plan) -> Result<()> {
         cubins: cubins.len(),
         compiled: cubins.iter().filter(|cubin| !cubin.cached).count(),
         buffer_bytes: largest.map_or(0, Resolved::memory_bytes),
+        warnings: ready.build.arguments.doubts.clone(),
         checked: Vec::new(),
         not_checked: Vec::new(),
     };

@@ -32,7 +32,7 @@ fn without_gpu(args: &KernelArgs, library: &Path, why: &str) -> Result<()> {
     let mut text = format!("{}: exports {}\n", library.display(), file.exports.join(", "));
     for kernel in &file.kernels {
         let HookKernel { name, arch, syncs, triggers } = kernel;
-        let _ = writeln!(text, "  {name}, sm_{arch}: {syncs} syncs, {triggers} triggers");
+        let _ = writeln!(text, "  {name}, sm_{arch}: syncs {syncs}, triggers {triggers}");
     }
     match file.kernels.as_slice() {
         [] => {
