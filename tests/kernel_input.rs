@@ -17,8 +17,20 @@ __global__ void step(const float* in, float* out, int n) {
 }
 template <int Width>
 __global__ void wide(const float* in, float* out, double scale) {
+  __shared__ float kept[256];
   PDL_SYNC_SITE(1);
-  out[threadIdx.x] = in[threadIdx.x] * Width * scale;
+  kept[threadIdx.x] = in[threadIdx.x];
+  __syncthreads();
+  out[threadIdx.x] = kept[255 - threadIdx.x] * Width * scale;
+}
+__global__ void hungry(const float* in, float* out, int n) {
+  PDL_SYNC_SITE(1);
+  float kept[160];
+#pragma unroll
+  for (int i = 0; i < 160; ++i) kept[i] = in[(threadIdx.x + i) % n];
+  __syncthreads();
+#pragma unroll
+  for (int i = 0; i < 160; ++i) out[(threadIdx.x + i) % n] = kept[i];
 }
 ";
 
@@ -84,10 +96,10 @@ const FILE: &str = "docs/kernel.md says what a chain file holds";
 #[rustfmt::skip]
 const CASES: &[Case] = &[
     Case { what: "an unknown kernel", edit: ("\"step\"", "\"stepp\""), flags: &[], code: 1,
-        cause: &[":14:10: no source has a kernel stepp, did you mean step; kernels: step, wide<…>"],
+        cause: &[":14:10: no source has a kernel stepp, did you mean step; kernels: hungry, step, wide<…>"],
         remedy: "write the name as the source does" },
     Case { what: "a template without an instance", edit: ("\"step\"", "\"wide\""), flags: &[], code: 1,
-        cause: &[":14:10: no source has a kernel wide, did you mean wide<…>; kernels: step, wide<…>"],
+        cause: &[":14:10: no source has a kernel wide, did you mean wide<…>; kernels: hungry, step, wide<…>"],
         remedy: "name an instance of the template, such as wide<128>" },
     Case { what: "a misspelt template", edit: ("\"step\"", "\"wid<3>\""), flags: &[], code: 1,
         cause: &[":14:10: nvcc makes no kernel wid<3>: ", "did you mean wide<…>; kernel templates: wide<…>"],
@@ -114,6 +126,15 @@ const CASES: &[Case] = &[
         "\"wide<3>\"\ngrid = 1\nblock = 256\nargs = [\"a\", \"b\", \"a\"]"), flags: &[], code: 1,
         cause: &[":17:8: argument 3 of void wide<3>(float const*, float*, double) is buffer a, and parameter 3 is of type double"],
         remedy: "a typed number" },
+    Case { what: "more registers than an SM has", edit: ("\"step\"\ngrid = \"M\"\nblock = 256", "\"hungry\"\ngrid = 1\nblock = 1024"),
+        flags: &[], code: 1,
+        cause: &[":16:9: a block of 1024 threads of hungry takes ", ", and an SM has 65536"],
+        remedy: "--maxrregcount=64" },
+    Case { what: "more shared memory than any GPU allows",
+        edit: ("\"step\"\ngrid = \"M\"\nblock = 256\nargs = [\"a\", \"b\", { i32 = \"256 * M\" }]",
+        "\"wide<3>\"\ngrid = 1\nblock = 256\nshared = 232448\nargs = [\"a\", \"b\", { f64 = 1 }]"), flags: &[], code: 1,
+        cause: &[":17:10: a block of wide<3> takes 234496 bytes of shared memory, ", "and 232448 by its launch"],
+        remedy: "make one of them smaller" },
     Case { what: "no args at all", edit: ("args = [\"a\", \"b\", { i32 = \"256 * M\" }]\n", ""), flags: &[], code: 1,
         cause: &[":14:10: step(float const*, float*, int) takes 3 arguments, and 0 are given"],
         remedy: "one value a parameter" },

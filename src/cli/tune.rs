@@ -21,7 +21,7 @@ pub struct TuneArgs {
     /// The same, percent of the period; the larger of the two holds
     #[arg(long, default_value_t = 0.5, env = "PDL_MARGIN_PERCENT", value_parser = parse_margin)]
     pub margin_percent: f64,
-    /// Seconds in place of a minute, wider intervals: 30 rounds and 3 s a race at most
+    /// Fewer seconds, wider intervals: 30 rounds and 3 s a race at most
     #[arg(long, env = "PDL_QUICK", value_parser = parse_switch)]
     pub quick: bool,
     /// Most rounds of a race [default: 60, quick: 30]

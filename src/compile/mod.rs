@@ -52,6 +52,10 @@ pub struct KernelCode {
     pub triggers: Vec<u64>,
     /// Offset and size of each parameter, bytes; empty where the cubin does not say.
     pub parameters: Vec<(u32, u32)>,
+    /// Registers a thread, where the cubin says.
+    pub registers: Option<u32>,
+    /// Static shared memory a block, bytes.
+    pub shared_bytes: u32,
 }
 
 /// What a job made.
@@ -83,6 +87,8 @@ impl Compiled {
             syncs: function.positions.syncs,
             triggers: function.positions.triggers,
             parameters: function.parameters,
+            registers: function.registers,
+            shared_bytes: function.shared_bytes,
             name: function.name,
         });
         Ok(Compiled { arch, kernels: kernels.collect(), variables, bytes, cached, said })

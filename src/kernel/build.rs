@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use sha2::{Digest, Sha256};
 
-use super::{Arguments, Target, lookup};
+use super::{Arguments, Target, fits, lookup};
 use crate::chain::{Sites, Trigger};
 use crate::chain_file::{Edge, Loaded, Resolved, ResolvedNode};
 use crate::compile::{Cache, Compiled, Failure, Job, KernelCode, Nvcc, check_flag, compile_all};
@@ -136,6 +136,7 @@ impl Build {
                 let found = lookup::find(loaded, node, &sources, &cubins)?;
                 let kernel = &cubins[found.cubin].kernels[found.kernel];
                 arguments.check(loaded, at, node, kernel)?;
+                fits::check(loaded, at, node, kernel)?;
                 Ok(found)
             });
             nodes.insert((variant, code), found.collect::<Result<Vec<_>>>()?);

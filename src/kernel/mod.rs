@@ -7,6 +7,7 @@ mod checked;
 mod emit;
 mod external;
 mod fill;
+mod fits;
 mod library;
 mod lookup;
 mod plan;

@@ -105,6 +105,7 @@ fn checks(found: &mut DryRun, args: &KernelArgs, ready: &Ready) {
         "every kernel was found in machine code for {}, at every choice of sites",
         ready.arch
     ));
+    checked.push("a block's threads, registers and shared memory: no more than any SM has".into());
     let Arguments { sized, typed, unknown, .. } = &ready.build.arguments;
     let list = |names: &[String]| names.join(", ");
     if !typed.is_empty() {
@@ -138,8 +139,8 @@ fn checks(found: &mut DryRun, args: &KernelArgs, ready: &Ready) {
         checked.push("type and length of every .npy file".into());
     }
     found.not_checked.push(
-        "whether the memory is there, and whether a block fits an SM with its registers and shared \
-         memory: that takes a GPU"
+        "whether the memory is there, and what this device allows a block and a cluster: that takes \
+         a GPU"
             .into(),
     );
     found.not_checked.push("results and races: pdl kernel FILE --check, with a GPU".into());
