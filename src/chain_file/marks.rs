@@ -136,7 +136,7 @@ fn of_text(path: &Path, text: &str) -> Result<Vec<Mark>> {
             let site = found[2].parse().ok().filter(|&site: &u32| site < u32::BITS);
             let site = site.ok_or_else(|| {
                 let action = format!("use {}:{}", path.display(), at + 1);
-                let cause = format!("{} has no site {}", &found[0], &found[2]);
+                let cause = format!("there is no site {}: {}", &found[2], &found[0]);
                 Error::failed(action, cause).remedy("sites are numbered 0 to 31")
             })?;
             let (path, text) = (path.to_owned(), line.trim().to_owned());

@@ -78,7 +78,7 @@ fn text(found: &DryRun, plan: &Plan, largest: Option<&Resolved>) -> String {
             let _ = writeln!(text, "  {} {trigger:<12} {}", point.point, names.join(" "));
         }
     }
-    let _ = writeln!(text, "{} cubins, {} of them compiled now", found.cubins, found.compiled);
+    let _ = writeln!(text, "cubins: {} ({} of them compiled now)", found.cubins, found.compiled);
     let axes = largest.filter(|_| found.variants.len() > 1).map(|variant| {
         let pairs = variant.axes.iter().map(|(name, value)| format!("{name} = {value}"));
         format!(", the most of any set (at {})", pairs.collect::<Vec<_>>().join(", "))
