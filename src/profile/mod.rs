@@ -302,10 +302,16 @@ pub struct Issue {
     pub preamble_instructions: Constant,
     /// The same around its body's.
     pub body_instructions: Constant,
-    /// How much later the trigger at entry of a block counts whose SM is busy.
-    pub busy_entry_ns: Constant,
-    /// Warps that still share a scheduler when the block's slowest warp comes to its trigger.
+    /// How much sooner a block's trigger at entry counts than the schedulers are free that its
+    /// first warp waits for: the last elder warp but one lets it through.
+    pub freed_entry_ns: Constant,
+    /// Warps that still share a scheduler when the slowest first warp of a node comes to the trigger
+    /// in its body: blocks of up to four warps a scheduler.
+    pub few_straggler_warps: Constant,
+    /// The same where a block has more than four and fewer than eight.
     pub straggler_warps: Constant,
+    /// The same where it has eight.
+    pub many_straggler_warps: Constant,
 }
 
 /// Memory.

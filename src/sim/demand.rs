@@ -61,11 +61,12 @@ pub fn work(chain: &Chain, arm: Arm, load: &Load) -> Work {
         refill_ns: profile.placement.refill_ns.value,
         entry_ns: hop.entry_ns,
         entry_trigger_ns: hop.entry_trigger_ns,
-        busy_entry_ns: profile.issue.busy_entry_ns.value,
+        freed_ns: profile.issue.freed_entry_ns.value,
         acquire_ns: hop.acquire_ns,
         preamble: preamble(chain, load),
         fetch: fetch(chain, load),
         head_ns: load.head_ns + latency_ns + trigger_code_ns(chain, arm, load),
+        late_head_ns: late_head_ns(load, chain) + latency_ns + trigger_code_ns(chain, arm, load),
         body: body(chain, load),
         tail_ns: load.tail_ns,
         first_spread_ns: match chain.body.kind.streams() {
@@ -85,19 +86,25 @@ pub fn work(chain: &Chain, arm: Arm, load: &Load) -> Work {
     }
 }
 
+/// Release to the body's work of a block that did not wait for it, ns: two warps of a scheduler are
+/// served at a time, and the others work while these are on their way.
+fn late_head_ns(load: &Load, chain: &Chain) -> f64 {
+    load.head_ns * (2.0 / load.block_warps(chain)).min(1.0)
+}
+
 /// Blocks' turns on the schedulers.
 fn issue(chain: &Chain, load: &Load) -> IssueRates {
     let (issue, ghz) = (&load.profile.issue, sm_ghz(load.profile));
+    let schedulers = load.profile.device.sm_schedulers;
+    let warps = chain.shape.block_threads.div_ceil(32);
+    let more = warps % schedulers;
     IssueRates {
         lone: ghz / issue.lone_warp_cycles.value,
         scheduler: ghz / issue.busy_warp_cycles.value,
         elder: issue.elder_ratio.value,
-        warps: load.block_warps(chain),
-        // Blocks of one grid that meet on an SM complement each other.
-        lone_warps: match chain.shape.grid_blocks > load.profile.device.sm_count {
-            true => load.block_warps(chain),
-            false => load.block_warps(chain).ceil(),
-        },
+        schedulers: if more == 0 { 1 } else { schedulers },
+        warps: warps / schedulers,
+        more,
     }
 }
 
@@ -190,7 +197,13 @@ fn part(chain: &Chain, load: &Load, position: f64) -> f64 {
     if chain.body.kind == BodyKind::Fma {
         // The node triggers when the slowest of its triggering warps does, and that one has its
         // scheduler nearly to itself: the others are done.
-        let last = (load.profile.issue.straggler_warps.value / load.block_warps(chain)).min(1.0);
+        let (issue, warps) = (&load.profile.issue, load.block_warps(chain));
+        let last_warps = match warps {
+            ..=4.0 => &issue.few_straggler_warps,
+            ..8.0 => &issue.straggler_warps,
+            _ => &issue.many_straggler_warps,
+        };
+        let last = (last_warps.value / warps).min(1.0);
         return 1.0 - (1.0 - position) * last;
     }
     if !chain.body.kind.streams() {

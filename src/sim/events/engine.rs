@@ -4,9 +4,8 @@ use std::collections::VecDeque;
 
 use super::memory::{Memory, Reached};
 use super::node::{Block, Phase, Window};
-use super::phases::by_chance;
 use super::queue::{Queue, What};
-use super::sm::{Slots, Sm};
+use super::sm::{Job, Scheduler, Slots, Sm};
 use super::work::{Fires, Link, Piece, Work};
 
 /// What a run came to.
@@ -52,12 +51,14 @@ pub(super) struct Engine<'a> {
     pub(super) queue: Queue,
     pub(super) memory: Memory,
     pub(super) sms: Vec<Sm>,
+    pub(super) schedulers: Vec<Scheduler>,
     pub(super) dispatcher: Dispatcher,
     pub(super) window: Window,
     pub(super) now_ns: f64,
     pub(super) end_ns: f64,
     pub(super) events: u64,
     pub(super) reached: Vec<Reached>,
+    pub(super) done: Vec<(Job, bool)>,
 }
 
 impl<'a> Engine<'a> {
@@ -71,6 +72,7 @@ impl<'a> Engine<'a> {
             queue: Queue::default(),
             memory: Memory::new(work.memory, work.sms),
             sms: vec![Sm::default(); work.sms as usize],
+            schedulers: vec![Scheduler::default(); (work.sms * work.issue.schedulers) as usize],
             dispatcher: Dispatcher {
                 slots,
                 freed: VecDeque::new(),
@@ -83,6 +85,7 @@ impl<'a> Engine<'a> {
             end_ns: 0.0,
             events: 0,
             reached: Vec::new(),
+            done: Vec::new(),
         }
     }
 
@@ -103,7 +106,7 @@ impl<'a> Engine<'a> {
             What::Place => self.place(),
             What::Approach { node, block } => self.approach(node, block),
             What::Timer { node, block } => self.timer(node, block),
-            What::Issue { sm, version } => self.issued(sm, version),
+            What::Issue { scheduler, version } => self.issued(scheduler, version),
             What::Release(node) => self.release(node),
             What::Heads(node) => self.heads(node),
         }
@@ -181,14 +184,23 @@ impl<'a> Engine<'a> {
         Some(self.work.cluster_blocks)
     }
 
-    /// Puts a block on an SM, where it begins unless warps hog the schedulers.
+    /// Puts a block on an SM, where it begins unless warps hog the scheduler of its first warp.
     pub(super) fn put(&mut self, node: u32, block: u32, sm: u32) {
-        self.block(node, block).sm = sm;
-        let state = &mut self.sms[sm as usize];
-        match self.work.hogs && state.hogged() {
-            true => state.newcomers.push_back((node, block)),
+        let place = self.sms[sm as usize].place();
+        let placed = self.block(node, block);
+        (placed.sm, placed.place) = (sm, place);
+        let scheduler = self.scheduler(sm, place, 0);
+        match self.work.hogs && self.schedulers[scheduler as usize].hogged() {
+            true => self.sms[sm as usize].newcomers.push_back((node, block)),
             false => self.begin(node, block),
         }
+    }
+
+    /// The scheduler that is `by` after that of the first warp of the block at `place`.
+    pub(super) fn scheduler(&self, sm: u32, place: u32, by: u32) -> u32 {
+        let issue = &self.work.issue;
+        let warps = issue.warps * issue.schedulers + issue.more;
+        sm * issue.schedulers + (place * warps + by) % issue.schedulers
     }
 
     /// A block's first instruction.
@@ -196,7 +208,7 @@ impl<'a> Engine<'a> {
         let (now_ns, work) = (self.now_ns, self.work);
         let placed = self.block(node, block);
         (placed.begin_ns, placed.phase) = (now_ns, Phase::Approach);
-        let sm = placed.sm;
+        let (sm, place) = (placed.sm, placed.place);
         placed.fetched = work.fetch.is_none();
         let stays = work.link == Link::Stays && node > 0;
         let entry_ns = if stays { work.acquire_ns } else { work.entry_ns };
@@ -209,11 +221,11 @@ impl<'a> Engine<'a> {
             self.memory.begin(now_ns, sm, (node, block), fetch.bytes, None);
         }
         if work.fires == Fires::AtEntry {
-            let busy_ns = match self.sms[sm as usize].busy() {
-                true => work.busy_entry_ns * by_chance(!self.seed, node, block),
-                false => 0.0,
-            };
-            self.signal(node, block, now_ns + work.entry_trigger_ns + busy_ns);
+            let scheduler = self.scheduler(sm, place, 0);
+            match self.schedulers[scheduler as usize].served(&work.issue).is_some() {
+                true => self.sms[sm as usize].entering.push((node, block, scheduler)),
+                false => self.signal(node, block, now_ns + work.entry_trigger_ns),
+            }
         }
         let launched = self.window.node(node);
         launched.begun += 1;

@@ -33,6 +33,16 @@ pub enum Phase {
 pub struct Block {
     /// SM.
     pub sm: u32,
+    /// Its place on it.
+    pub place: u32,
+    /// Schedulers on which its warps are before their sync, and before its end.
+    pub parts_early: u32,
+    /// The same for their body.
+    pub parts_late: u32,
+    /// Schedulers on which they wait for the others and the primary, a bit each.
+    pub came: u32,
+    /// Schedulers on which they went on to the body before the others, a bit each.
+    pub begun: u32,
     /// What it is doing.
     pub phase: Phase,
     /// Whether what its preamble fetches has come.
@@ -55,6 +65,11 @@ impl Default for Block {
     fn default() -> Block {
         Block {
             sm: 0,
+            place: 0,
+            parts_early: 0,
+            parts_late: 0,
+            came: 0,
+            begun: 0,
             phase: Phase::Absent,
             fetched: false,
             signalled: false,

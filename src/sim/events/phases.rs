@@ -2,9 +2,9 @@
 
 use super::engine::Engine;
 use super::memory::Reached;
-use super::node::{Node, Phase};
+use super::node::{Block, Node, Phase};
 use super::queue::What;
-use super::sm::Job;
+use super::sm::{Job, Scheduler};
 use super::work::{Fires, Link, Piece, Wait};
 
 impl Engine<'_> {
@@ -14,32 +14,116 @@ impl Engine<'_> {
         let waiting = self.block(node, block);
         waiting.phase = Phase::Preamble;
         let sm = waiting.sm;
+        let parts = self.work.issue.parts();
+        let waiting = self.block(node, block);
+        (waiting.parts_early, waiting.parts_late) = (parts, parts);
         self.issue(sm, Job::preamble(node, block, units));
     }
 
-    /// Adds work to an SM's schedulers.
+    /// Adds a block's work to the schedulers of its SM, but for those where it is at it already.
+    /// The trigger is the first warp's.
     fn issue(&mut self, sm: u32, job: Job) {
-        self.settle(sm);
-        let rank = by_chance(self.seed.rotate_left(32), job.node, job.block);
-        self.sms[sm as usize].add(job, rank);
-        self.share(sm);
+        let Block { begun, place, .. } = *self.block(job.node, job.block);
+        for by in 0..self.work.issue.parts() {
+            if begun >> by & 1 == 0 || job.early {
+                let scheduler = self.scheduler(sm, place, by);
+                self.settle(scheduler);
+                self.add(scheduler, by, job);
+                self.share(scheduler);
+            }
+        }
     }
 
-    /// Brings an SM up to date; what has come to its trigger or end goes on.
-    fn settle(&mut self, sm: u32) {
-        let mut reached = std::mem::take(&mut self.reached);
+    /// Adds the part of a block's work that is done on one scheduler, `by` after its first warp's.
+    fn add(&mut self, scheduler: u32, by: u32, job: Job) {
+        let rates = &self.work.issue;
+        // Which of two nodes is served first differs from SM to SM on an H200.
+        let rank = by_chance(self.seed.rotate_left(32), job.node, job.block);
+        let part = job.part(rates.warps + u32::from(by < rates.more), by);
+        self.schedulers[scheduler as usize].add(part, rank);
+    }
+
+    /// Brings a scheduler up to date; what has come to its trigger or end goes on.
+    fn settle(&mut self, scheduler: u32) {
+        let mut done = std::mem::take(&mut self.done);
         let now_ns = self.now_ns;
-        self.sms[sm as usize].advance(now_ns, |job, ended| {
-            reached.push(Reached { node: job.node, block: job.block, ended });
-        });
-        self.go_on(&mut reached);
-        self.reached = reached;
+        self.schedulers[scheduler as usize].advance(now_ns, |job, ended| done.push((*job, ended)));
+        for (job, ended) in done.drain(..) {
+            let Job { node, block, .. } = job;
+            match (job.early, ended) {
+                (true, _) => self.approached(scheduler, &job),
+                (false, false) => self.signal(node, block, now_ns),
+                (false, true) => {
+                    let state = self.block(node, block);
+                    state.parts_late -= 1;
+                    if state.parts_late == 0 {
+                        self.tail(node, block);
+                    }
+                }
+            }
+        }
+        self.done = done;
+    }
+
+    /// A part of a block has come to its sync. Its warps go on where the primary has ended,
+    /// whatever the block's others do.
+    fn approached(&mut self, scheduler: u32, job: &Job) {
+        let Job { node, block, by, .. } = *job;
+        let state = self.block(node, block);
+        state.parts_early -= 1;
+        if state.parts_early == 0 {
+            return self.arrive(node, block);
+        }
+        let open = match self.work.wait {
+            _ if node == 0 => true,
+            Wait::Nothing => true,
+            Wait::Grid(_) => self.window.node(node).gate_ns <= self.now_ns,
+            Wait::Neighbour(_) => false,
+        };
+        match open {
+            true => self.go_ahead(scheduler, node, block, by),
+            false => self.block(node, block).came |= 1 << by,
+        }
+    }
+
+    /// A part of a block goes on to its body before the block's others have come to their sync.
+    fn go_ahead(&mut self, scheduler: u32, node: u32, block: u32, by: u32) {
+        let (now_ns, work) = (self.now_ns, self.work);
+        let Piece::Issue(units) = work.body else { return };
+        let state = self.block(node, block);
+        state.begun |= 1 << by;
+        if by == 0 {
+            state.release_ns = now_ns;
+            self.released(node, block);
+        }
+        let body = self.body_job(node, block, units);
+        self.add(scheduler, by, body);
+    }
+
+    /// The same for all parts of a block that wait for the primary, which has ended.
+    fn let_go(&mut self, node: u32, block: u32) {
+        let Block { sm, place, came, .. } = *self.block(node, block);
+        for by in (0..self.work.issue.parts()).filter(|by| came >> by & 1 == 1) {
+            let scheduler = self.scheduler(sm, place, by);
+            self.settle(scheduler);
+            self.go_ahead(scheduler, node, block, by);
+            self.share(scheduler);
+        }
+        self.block(node, block).came = 0;
+    }
+
+    /// The body of a block.
+    fn body_job(&self, node: u32, block: u32, units: f64) -> Job {
+        let mark = match self.work.fires {
+            Fires::Work(part) => Some(part * units),
+            _ => None,
+        };
+        Job::body(node, block, units, mark)
     }
 
     fn go_on(&mut self, reached: &mut Vec<Reached>) {
         for Reached { node, block, ended } in reached.drain(..) {
             match self.block(node, block).phase {
-                Phase::Preamble => self.arrive(node, block),
                 Phase::Body if !ended => self.signal(node, block, self.now_ns),
                 Phase::Body => self.tail(node, block),
                 _ => self.fetched(node, block),
@@ -47,26 +131,35 @@ impl Engine<'_> {
         }
     }
 
-    fn share(&mut self, sm: u32) {
-        let state = &mut self.sms[sm as usize];
-        let next_ns = state.share(&self.work.issue);
+    fn share(&mut self, scheduler: u32) {
+        let rates = &self.work.issue;
+        let sm = scheduler / rates.schedulers;
+        let served = self.schedulers[scheduler as usize].served(rates);
+        while let Some((node, block)) = self.sms[sm as usize].enters(scheduler, served) {
+            self.signal(node, block, self.now_ns - self.work.freed_ns);
+        }
+        let state = &mut self.schedulers[scheduler as usize];
+        let next_ns = state.share(rates);
         if let Some(next_ns) = next_ns {
-            self.queue.push(next_ns, What::Issue { sm, version: state.version });
+            self.queue.push(next_ns, What::Issue { scheduler, version: state.version });
         }
         if matches!(self.work.body, Piece::Stream(_)) {
-            self.memory.beside(self.now_ns, sm, next_ns.is_some());
+            let first = (sm * rates.schedulers) as usize;
+            let all = &self.schedulers[first..first + rates.schedulers as usize];
+            let busy = all.iter().any(Scheduler::busy);
+            self.memory.beside(self.now_ns, sm, busy);
         }
     }
 
-    pub(super) fn issued(&mut self, sm: u32, version: u32) {
-        if self.sms[sm as usize].version != version {
+    pub(super) fn issued(&mut self, scheduler: u32, version: u32) {
+        if self.schedulers[scheduler as usize].version != version {
             self.events -= 1;
             return;
         }
-        self.settle(sm);
+        self.settle(scheduler);
         // Settling may have begun work here, and shared already.
-        if self.sms[sm as usize].version == version {
-            self.share(sm);
+        if self.schedulers[scheduler as usize].version == version {
+            self.share(scheduler);
         }
     }
 
@@ -104,7 +197,8 @@ impl Engine<'_> {
                 if primary.phase == Phase::Ended { primary.end_ns + ns } else { f64::INFINITY }
             }
         };
-        let head_ns = self.work.head_ns;
+        // Warps that come late to the sync hide each other's way to the body.
+        let head_ns = self.work.late_head_ns;
         let waits = gate_ns == f64::INFINITY || self.holds(gate_ns);
         let arrived = self.block(node, block);
         if waits {
@@ -112,7 +206,9 @@ impl Engine<'_> {
             return;
         }
         let release_ns = now_ns.max(gate_ns);
-        arrived.release_ns = release_ns;
+        if arrived.begun & 1 == 0 {
+            arrived.release_ns = release_ns;
+        }
         arrived.phase = Phase::Head;
         self.released(node, block);
         self.queue.push(release_ns + head_ns, What::Timer { node, block });
@@ -134,6 +230,8 @@ impl Engine<'_> {
                 if fires == Fires::AfterSync {
                     self.signal(node, block, now_ns);
                 }
+            } else if waiting.came != 0 {
+                self.let_go(node, block);
             }
         }
         if any {
@@ -142,7 +240,7 @@ impl Engine<'_> {
     }
 
     fn released(&mut self, node: u32, block: u32) {
-        if self.work.fires == Fires::AfterSync {
+        if self.work.fires == Fires::AfterSync && !self.block(node, block).signalled {
             let release_ns = self.block(node, block).release_ns;
             self.signal(node, block, release_ns);
         }
@@ -153,7 +251,8 @@ impl Engine<'_> {
         let released_ns = self.window.node(node).gate_ns;
         for block in 0..self.work.grid_blocks {
             let waiting = self.block(node, block);
-            if waiting.phase == Phase::Head && waiting.release_ns == released_ns {
+            let together = waiting.release_ns == released_ns && waiting.begun == 0;
+            if waiting.phase == Phase::Head && together {
                 self.body(node, block);
             }
         }
@@ -189,8 +288,11 @@ impl Engine<'_> {
                 self.end_at(node, block, now_ns + ns);
             }
             Piece::Issue(units) => {
-                let mark = part.map(|part| part * units);
-                self.issue(sm, Job::body(node, block, units, mark));
+                if state.begun == 0 {
+                    state.parts_late = work.issue.parts();
+                }
+                let job = self.body_job(node, block, units);
+                self.issue(sm, job);
             }
             Piece::Stream(_) if work.first_spread_ns == 0.0 => self.stream(node, block),
             Piece::Stream(_) => {
@@ -229,7 +331,7 @@ impl Engine<'_> {
         let body_ns = work_end_ns - self.block(node, block).release_ns;
         let most_ns = work.spread_ns + work.spread_ratio * body_ns;
         let apart_ns = most_ns * by_chance(self.seed, node, block);
-        let end_ns = work_end_ns + self.work.tail_ns + apart_ns;
+        let end_ns = (work_end_ns + self.work.tail_ns + apart_ns).max(self.now_ns);
         self.block(node, block).phase = Phase::Tail;
         if let Fires::BeforeEnd(ns) = self.work.fires {
             self.signal(node, block, (end_ns - ns).max(self.now_ns));
@@ -264,7 +366,8 @@ impl Engine<'_> {
         let (now_ns, work) = (self.now_ns, self.work);
         let state = self.block(node, block);
         (state.phase, state.end_ns) = (Phase::Ended, now_ns);
-        let (sm, signalled) = (state.sm, state.signalled);
+        let (sm, place, signalled) = (state.sm, state.place, state.signalled);
+        self.sms[sm as usize].leave(place, (node, block));
         if !signalled {
             self.signal(node, block, now_ns);
         }

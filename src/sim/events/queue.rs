@@ -24,11 +24,11 @@ pub enum What {
         /// Block of the node.
         block: u32,
     },
-    /// Work that shares an SM's schedulers may be done.
+    /// Work that shares a scheduler may be done.
     Issue {
-        /// SM.
-        sm: u32,
-        /// State of the SM that this was computed from; stale when it has changed.
+        /// Scheduler.
+        scheduler: u32,
+        /// State of the scheduler that this was computed from; stale when it has changed.
         version: u32,
     },
     /// The sync of a node returns.

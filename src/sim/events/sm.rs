@@ -7,7 +7,10 @@ use super::work::IssueRates;
 /// Work left that counts as none, multiply-adds a thread.
 const NONE: f64 = 1e-4;
 
-/// Work of one block on the schedulers of its SM.
+/// Warps of a block that keep a scheduler busy by themselves: one's gaps are the other's turns.
+const PAIR_WARPS: f64 = 2.0;
+
+/// Work of one block on a scheduler of its SM.
 #[derive(Clone, Copy, Debug)]
 pub struct Job {
     /// Node.
@@ -20,6 +23,10 @@ pub struct Job {
     pub mark: f64,
     /// Work before the sync.
     pub early: bool,
+    /// Warps of the block on the scheduler.
+    pub warps: f64,
+    /// The scheduler's place after that of the block's first warp.
+    pub by: u32,
     rank: f64,
     rate: f64,
 }
@@ -28,7 +35,23 @@ impl Job {
     /// A job of `units` multiply-adds a thread after the sync, its trigger after `mark` of them.
     pub fn body(node: u32, block: u32, units: f64, mark: Option<f64>) -> Job {
         let mark = mark.unwrap_or(f64::INFINITY);
-        Job { node, block, left: units, mark, early: false, rank: 0.0, rate: 0.0 }
+        Job {
+            node,
+            block,
+            left: units,
+            mark,
+            early: false,
+            warps: 1.0,
+            by: 0,
+            rank: 0.0,
+            rate: 0.0,
+        }
+    }
+
+    /// The part of the job that `warps` warps do; the trigger stays with the block's first warp.
+    pub fn part(self, warps: u32, by: u32) -> Job {
+        let mark = if by == 0 { self.mark } else { f64::INFINITY };
+        Job { warps: f64::from(warps), mark, by, ..self }
     }
 
     /// A job of `units` multiply-adds a thread before the sync.
@@ -40,17 +63,51 @@ impl Job {
 /// One SM.
 #[derive(Clone, Debug, Default)]
 pub struct Sm {
-    /// In the order in which they are served: of one node the eldest block first, of two nodes one
-    /// or the other.
-    jobs: Vec<Job>,
     /// Blocks that are placed and do not get to their first instruction.
     pub newcomers: VecDeque<(u32, u32)>,
+    /// Blocks that have begun and do not get to the trigger at their entry, and their first
+    /// warp's scheduler.
+    pub entering: Vec<(u32, u32, u32)>,
+    /// Places of resident blocks, a bit each: a block's warps follow those of the place before.
+    places: u32,
+}
+
+impl Sm {
+    /// Takes the first free place.
+    pub fn place(&mut self) -> u32 {
+        let place = (!self.places).trailing_zeros();
+        self.places |= 1 << place;
+        place
+    }
+
+    /// Gives the place of a block back.
+    pub fn leave(&mut self, place: u32, who: (u32, u32)) {
+        self.places &= !(1 << place);
+        self.entering.retain(|&(node, block, _)| (node, block) != who);
+    }
+
+    /// Takes the next block that gets to the trigger at its entry on `scheduler`: any where
+    /// `served` is none, or the one that is served.
+    pub fn enters(&mut self, scheduler: u32, served: Option<(u32, u32)>) -> Option<(u32, u32)> {
+        let at = self.entering.iter().position(|&(node, block, of)| {
+            of == scheduler && served.is_none_or(|served| served == (node, block))
+        })?;
+        let (node, block, _) = self.entering.remove(at);
+        Some((node, block))
+    }
+}
+
+/// One scheduler of an SM, or all of them where they do the same.
+#[derive(Clone, Debug, Default)]
+pub struct Scheduler {
+    /// In the order in which they are served: of one node the eldest block first.
+    jobs: Vec<Job>,
     at_ns: f64,
     /// Counts changes: an event that was made before the last one is stale.
     pub version: u32,
 }
 
-impl Sm {
+impl Scheduler {
     /// Brings the jobs up to date, and takes those that are at their trigger or end.
     pub fn advance(&mut self, now_ns: f64, mut reached: impl FnMut(&Job, bool)) {
         let ns = now_ns - self.at_ns;
@@ -67,9 +124,19 @@ impl Sm {
         });
     }
 
-    /// Whether blocks are at work on its schedulers.
+    /// Whether blocks are at work on it.
     pub fn busy(&self) -> bool {
         !self.jobs.is_empty()
+    }
+
+    /// The block whose turn it is, where the warps at work leave no turn to others: two of one
+    /// block, or three of several. Blocks whose warps do not divide by the schedulers always find
+    /// one with turns left.
+    pub fn served(&self, rates: &IssueRates) -> Option<(u32, u32)> {
+        let first = self.jobs.first()?;
+        let warps: f64 = self.jobs.iter().map(|job| job.warps).sum();
+        let full = rates.more == 0 && (first.warps >= PAIR_WARPS || warps > PAIR_WARPS);
+        full.then_some((first.node, first.block))
     }
 
     /// Whether the one whose turn it is is before its sync: it does not let go of its scheduler.
@@ -78,7 +145,7 @@ impl Sm {
     }
 
     /// Adds a job; the others have been brought up to date. Of two nodes' jobs that of the higher
-    /// `rank` is served first: which it is on an H200 differs from SM to SM.
+    /// `rank` is served first.
     pub fn add(&mut self, job: Job, rank: f64) {
         let job = Job { rank, ..job };
         let before = |other: &Job| match other.node == job.node {
@@ -89,20 +156,20 @@ impl Sm {
         self.jobs.insert(at, job);
     }
 
-    /// Shares the schedulers among the jobs, each of a block with `warps` warps a scheduler, or
-    /// `lone_warps` on the fullest where it is alone. Each block gets a fixed part of the turns of the one that is served before it, and no more turns than its
-    /// warps can use. Returns when the next job is at its trigger or end, ns.
+    /// Shares the turns among the jobs. Each gets a fixed part of the turns of the one that is
+    /// served before it, and no more turns than its warps can use. Returns when the next job is
+    /// at its trigger or end, ns.
     pub fn share(&mut self, rates: &IssueRates) -> Option<f64> {
         self.version = self.version.wrapping_add(1);
-        let warps = if self.jobs.len() > 1 { rates.warps } else { rates.lone_warps };
-        let mut free = rates.scheduler / warps;
+        let mut free = rates.scheduler;
         let mut rest = &mut self.jobs[..];
         // Who can use least of its turns comes first, since turns fall with age: a job that is
         // not kept from its lone rate leaves the rest to the others.
         while let Some((job, others)) = rest.split_first_mut() {
-            let turns = geometric(rates.elder, others.len() as i32 + 1);
-            job.rate = (free / turns).min(rates.lone);
-            free -= job.rate;
+            let parts = geometric(rates.elder, others.len() as i32 + 1);
+            let turns = (free / parts).min(rates.lone * job.warps);
+            job.rate = turns / job.warps;
+            free -= turns;
             rest = others;
         }
         let next = self.jobs.iter().map(|job| job.left.min(job.mark).max(0.0) / job.rate);

@@ -75,10 +75,19 @@ pub struct IssueRates {
     pub scheduler: f64,
     /// Turns of a block for one turn of the block on its SM that is served before it.
     pub elder: f64,
-    /// Warps of a block on one scheduler, on average.
-    pub warps: f64,
-    /// The same on the fullest scheduler of an SM that holds one block.
-    pub lone_warps: f64,
+    /// Schedulers of an SM that are told apart: one where a block's warps divide by them.
+    pub schedulers: u32,
+    /// Warps that a block has on each of them at least.
+    pub warps: u32,
+    /// Schedulers that hold one warp of the block more.
+    pub more: u32,
+}
+
+impl IssueRates {
+    /// Schedulers on which a block has warps, of those that are told apart.
+    pub fn parts(&self) -> u32 {
+        if self.warps > 0 { self.schedulers } else { self.more }
+    }
 }
 
 /// How fast streams are, bytes a ns.
@@ -129,8 +138,8 @@ pub struct Work {
     pub entry_ns: f64,
     /// Begin of a block to the time from which its trigger at entry counts, ns.
     pub entry_trigger_ns: f64,
-    /// How much later it counts where the SM's schedulers are busy, ns.
-    pub busy_entry_ns: f64,
+    /// How much sooner than its scheduler is free a trigger at entry counts that had to wait, ns.
+    pub freed_ns: f64,
     /// What a block of a kernel that stays spends in its barrier at least, ns.
     pub acquire_ns: f64,
     /// Work before the sync.
@@ -139,6 +148,8 @@ pub struct Work {
     pub fetch: Option<Fetch>,
     /// Return of the sync to the first work of the body, ns.
     pub head_ns: f64,
+    /// The same of a block that did not wait: its warps hide each other's.
+    pub late_head_ns: f64,
     /// Work after the sync.
     pub body: Piece,
     /// End of the body's work to the block's end, ns.
