@@ -30,7 +30,7 @@ pub use self::plan::{Against, Range, Stage, stages};
 use self::calibrated::{Calibrated, SAME};
 use self::constants::Constants;
 use self::data::Data;
-use self::search::{Found, search};
+use self::search::search;
 use super::validation::{Sweep, same_device};
 use crate::error::{Error, Result};
 use crate::profile::{Constant, Profile};
@@ -186,7 +186,10 @@ fn run(
     for (at, range) in stage.constants.iter().enumerate() {
         let Some(old) = constants.get(&range.path) else { continue };
         let given = calibrated.and_then(|calibrated| calibrated.get(&range.path));
-        let (new, outcome) = settled(&old, given, found.as_ref(), at, data);
+        let fitted = found
+            .as_ref()
+            .map(|found| found.intervals[at].clone().map(|interval| (found.values[at], interval)));
+        let (new, outcome) = settled(&old, given, fitted, range, data);
         constants.set(&range.path, &new);
         findings.push(Finding { path: range.path.clone(), old: old.value, new, outcome });
     }
@@ -194,26 +197,30 @@ fn run(
     StageReport { name: stage.name.clone(), rows: data.count, groups: data.groups, loss, findings }
 }
 
-/// What constant `at` of a stage becomes.
+/// A value with its interval, or why there is none.
+type Fitted = std::result::Result<(f64, (f64, f64)), String>;
+
+/// What a constant of a stage becomes; `fitted` is `None` where the stage had no row.
 fn settled(
     old: &Constant,
     given: Option<Constant>,
-    found: Option<&Found>,
-    at: usize,
+    fitted: Option<Fitted>,
+    range: &Range,
     data: &Data,
 ) -> (Constant, Outcome) {
     let rows =
         format!("{} rows of {} groups in {}", data.count, data.groups, data.sweeps.join(", "));
-    let interval = match found {
-        Some(found) => found.intervals[at].clone().map(|interval| (found.values[at], interval)),
-        None => Err("there is no row that identifies it".to_owned()),
-    };
-    match (interval, given) {
+    let had_rows = fitted.is_some();
+    let none = || Err("there is no row that identifies it".to_owned());
+    match (fitted.unwrap_or_else(none), given) {
         (Ok((_, (lo, hi))), Some(given)) if overlaps(&given, lo, hi) => {
             (given, Outcome::Calibrated)
         }
         (Ok((value, interval)), given) => {
             let mut experiment = format!("fit to {rows}; interval over resampled {}", data.unit());
+            if value == range.lo || value == range.hi {
+                experiment += "; at the bound of what was tried";
+            }
             let outcome = match &given {
                 Some(given) => {
                     experiment += &format!(
@@ -231,10 +238,8 @@ fn settled(
         (Err(why), None) if !old.assumed => (old.clone(), Outcome::Undetermined(why)),
         (Err(why), None) => {
             let before = old.experiment.split("; not determined by").next().unwrap_or_default();
-            let experiment = match found {
-                Some(_) => format!("{before}; not determined by {rows}: {why}"),
-                None => format!("{before}; not determined by a fit: {why}"),
-            };
+            let by = if had_rows { rows } else { "a fit".to_owned() };
+            let experiment = format!("{before}; not determined by {by}: {why}");
             (Constant::assumed(old.value, experiment), Outcome::Undetermined(why))
         }
     }

@@ -243,9 +243,9 @@ impl Row<'_> {
         threads <= self.device.sm_threads * self.device.sm_count
     }
 
-    /// Native kernels one after another.
+    /// Native kernels one after another; the second time they say nothing new.
     fn native(self) -> bool {
-        self.row.arm.is_native()
+        self.row.arm.is_native() && !self.row.arm.is_again()
     }
 
     fn control(self) -> bool {
