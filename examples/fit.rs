@@ -7,14 +7,14 @@
 //! DATA are run directories of `pdl sweep`, or files that `validate --pack` made of one. Prints what
 //! became of every constant; docs/simulator.md says what the intervals hold.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Parser;
 use pdl_lab::error::{Error, Result};
 use pdl_lab::profile::{self, BUILT_IN, Constant, Profile};
 use pdl_lab::record::write_atomically;
-use pdl_lab::sim::fit::{Finding, Options, Outcome, StageReport, fit};
+use pdl_lab::sim::fit::{Calibrated, Finding, Options, Outcome, StageReport, fit};
 use pdl_lab::sim::validation::Sweep;
 
 /// Fit the constants of a profile to measured sweeps.
@@ -61,7 +61,8 @@ fn run(arguments: &Arguments) -> Result<()> {
         Some(path) => profile::read(path)?,
         None => BUILT_IN.clone(),
     };
-    let calibration = arguments.calibration.as_deref().map(calibration).transpose()?;
+    let calibration = arguments.calibration.as_deref();
+    let calibration = calibration.map(|path| Calibrated::read(path, &profile)).transpose()?;
     let sweeps = Sweep::read_all(&arguments.data)?;
     let options = Options {
         only: arguments.only.clone(),
@@ -78,11 +79,6 @@ fn run(arguments: &Arguments) -> Result<()> {
     write_atomically(&arguments.out, text.as_bytes())?;
     println!("\nwrote {}", arguments.out.display());
     Ok(())
-}
-
-/// Reads what `pdl calibrate` wrote.
-fn calibration(path: &Path) -> Result<Profile> {
-    profile::read(path)
 }
 
 /// What was said of a profile before it was fitted.

@@ -13,6 +13,11 @@ impl Constants {
         Constants(Table::try_from(profile).expect("a profile is a table of plain values"))
     }
 
+    /// Those of a table that may be no whole profile.
+    pub(super) fn of_table(table: Table) -> Constants {
+        Constants(table)
+    }
+
     /// The constant at `path`; `None` where there is none.
     pub(super) fn get(&self, path: &str) -> Option<Constant> {
         let mut value = None;

@@ -184,7 +184,7 @@ fn spread_of(row: &Measured) -> f64 {
 }
 
 /// A standard normal deviate (Box and Muller, Annals of Mathematical Statistics 29, 1958).
-fn normal(rng: &mut impl Rng) -> f64 {
+pub(super) fn normal(rng: &mut impl Rng) -> f64 {
     let (a, b): (f64, f64) = (rng.random(), rng.random());
     (-2.0 * (1.0 - a).ln()).sqrt() * (std::f64::consts::TAU * b).cos()
 }

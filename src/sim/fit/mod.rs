@@ -25,9 +25,10 @@ mod tests;
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 
+pub use self::calibrated::Calibrated;
 pub use self::plan::{Against, Range, Stage, stages};
 
-use self::calibrated::{Calibrated, SAME};
+use self::calibrated::SAME;
 use self::constants::Constants;
 use self::data::Data;
 use self::search::search;
@@ -41,7 +42,7 @@ pub struct Options<'a> {
     /// Constants or sections to be fitted, `issue` or `issue.elder_ratio`; empty for all.
     pub only: Vec<String>,
     /// What `pdl calibrate` measured on the device.
-    pub calibration: Option<&'a Profile>,
+    pub calibration: Option<&'a Calibrated>,
     /// Most rows that a stage is fitted to.
     pub rows: usize,
     /// Resamples of an interval.
@@ -102,8 +103,8 @@ pub struct StageReport {
 /// constants that are taken from the calibration alone.
 ///
 /// # Errors
-/// A name in `only` that no constant or section has; no sweep; a sweep or calibration of another
-/// device; no row for any constant.
+/// A name in `only` that no constant or section has; no sweep; a sweep of another device; no row
+/// for any constant.
 pub fn fit(
     profile: &Profile,
     sweeps: &[Sweep],
@@ -115,7 +116,6 @@ pub fn fit(
             .remedy("name run directories of pdl sweep, or files that validate --pack made"));
     }
     sweeps.iter().try_for_each(|sweep| same_device(profile, sweep))?;
-    let calibrated = options.calibration.map(|given| Calibrated::of(profile, given)).transpose()?;
     let stages = chosen(profile, &options.only)?;
     let mut constants = Constants::of(profile);
     let mut rows = 0;
@@ -125,14 +125,14 @@ pub fn fit(
         let now = constants.profile();
         let data = Data::of(stage, &now, sweeps, options.rows, &mut rng);
         rows += data.count;
-        let report = run(stage, &data, &mut constants, calibrated.as_ref(), options, &mut rng);
+        let report = run(stage, &data, &mut constants, options, &mut rng);
         tell(&report);
     }
     if rows == 0 && !stages.is_empty() {
         return Err(Error::failed("fit", "no row identifies any of the constants")
             .remedy("name sweeps of the kinds of body that the constants are of"));
     }
-    if let Some(calibrated) = &calibrated {
+    if let Some(calibrated) = options.calibration {
         tell(&taken(&mut constants, calibrated, profile, &options.only));
     }
     Ok(constants.profile())
@@ -174,7 +174,6 @@ fn run(
     stage: &Stage,
     data: &Data,
     constants: &mut Constants,
-    calibrated: Option<&Calibrated>,
     options: &Options,
     rng: &mut ChaCha8Rng,
 ) -> StageReport {
@@ -185,7 +184,7 @@ fn run(
     let mut findings = Vec::new();
     for (at, range) in stage.constants.iter().enumerate() {
         let Some(old) = constants.get(&range.path) else { continue };
-        let given = calibrated.and_then(|calibrated| calibrated.get(&range.path));
+        let given = options.calibration.and_then(|calibrated| calibrated.get(&range.path));
         let fitted = found
             .as_ref()
             .map(|found| found.intervals[at].clone().map(|interval| (found.values[at], interval)));
