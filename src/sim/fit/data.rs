@@ -102,10 +102,12 @@ impl<'a> Data<'a> {
 
     /// Residuals of the stage's own rows.
     fn paired(&self, rows: &[f64]) -> Vec<f64> {
-        let own = rows[..self.count].iter().enumerate();
+        let own = rows[..self.count].iter();
         match self.against {
-            Against::Nothing => own.map(|(_, residual)| *residual).collect(),
-            Against::Baseline => own.map(|(at, own)| own - rows[self.baselines[at]]).collect(),
+            Against::Nothing => own.copied().collect(),
+            Against::Baseline => {
+                own.zip(&self.baselines).map(|(own, baseline)| own - rows[*baseline]).collect()
+            }
         }
     }
 

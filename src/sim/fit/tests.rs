@@ -8,6 +8,9 @@ use crate::profile::{BUILT_IN, Model};
 use crate::sim::predict;
 use crate::sim::validation::{Measured, Provenance};
 
+/// An arm, and where it triggers.
+type Lane = (Arm, Option<Trigger>);
+
 /// Short chains of small grids: what a debug build simulates in a moment.
 fn chain(blocks: u32, threads: u32, kind: BodyKind, units: u64) -> Chain {
     let mut chain = Chain::default().with_nodes(8);
@@ -19,7 +22,7 @@ fn chain(blocks: u32, threads: u32, kind: BodyKind, units: u64) -> Chain {
 }
 
 /// A sweep whose periods are those of the event-driven model over `truth`.
-fn sweep(truth: &Profile, chains: &[(Chain, &[(Arm, Option<Trigger>)])]) -> Sweep {
+fn sweep(truth: &Profile, chains: &[(Chain, &[Lane])]) -> Sweep {
     let mut rows = Vec::new();
     for (group, (chain, arms)) in chains.iter().enumerate() {
         for (at, (arm, trigger)) in arms.iter().enumerate() {
@@ -48,7 +51,7 @@ fn sweep(truth: &Profile, chains: &[(Chain, &[(Arm, Option<Trigger>)])]) -> Swee
     Sweep { name: "made".to_owned(), provenance, rows }
 }
 
-const NATIVE: &[(Arm, Option<Trigger>)] = &[(Arm::Graph, None), (Arm::Stream, None)];
+const NATIVE: &[Lane] = &[(Arm::Graph, None), (Arm::Stream, None)];
 
 /// Computing bodies of several lengths and blocks, one block an SM.
 fn computing(truth: &Profile) -> Sweep {
@@ -128,7 +131,7 @@ fn intervals_hold_the_truth_about_as_often_as_they_say() {
 #[test]
 fn a_control_is_fitted_against_its_baseline_alone() {
     let trigger = Some(Trigger::Segment { at: 0, of: 8 });
-    let arms: &[(Arm, Option<Trigger>)] = &[(Arm::Graph, None), (Arm::GraphFull, trigger)];
+    let arms: &[Lane] = &[(Arm::Graph, None), (Arm::GraphFull, trigger)];
     let chains: Vec<_> = [300, 500, 800, 1200, 1600, 2000, 2600, 3000]
         .map(|units| (chain(12, 128, BodyKind::Fma, units), arms))
         .to_vec();

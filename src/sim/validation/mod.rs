@@ -1,5 +1,6 @@
 //! Both models held against measured sweeps of a GPU: the error at every point.
 
+mod file;
 mod regret;
 mod sweep;
 mod table;
