@@ -12,7 +12,7 @@ use std::process::ExitCode;
 
 use clap::Parser;
 use pdl_lab::error::{Error, Result};
-use pdl_lab::profile::{self, BUILT_IN, Constant, Profile};
+use pdl_lab::profile::{self, BUILT_IN, Constant};
 use pdl_lab::record::write_atomically;
 use pdl_lab::sim::fit::{Calibrated, Finding, Options, Outcome, StageReport, fit};
 use pdl_lab::sim::validation::Sweep;

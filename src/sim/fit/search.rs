@@ -10,9 +10,9 @@ use super::plan::Range;
 use crate::stats::quantile;
 
 /// The most searches of a stage one after another, each about what the last found.
-const PASSES: usize = 6;
+const PASSES: usize = 5;
 /// A pass that makes the loss less by no more than this part of it is the last.
-const WORTH: f64 = 1e-3;
+const WORTH: f64 = 5e-3;
 /// Parts of the way to what the curves promise that are tried: constants whose effects do not add
 /// up get less than promised.
 const WAYS: [f64; 4] = [1.0, 0.5, 0.25, 0.1];
@@ -46,16 +46,15 @@ pub(super) fn search(
         intervals: ranges.iter().map(|_| Err("no row is left for it".to_owned())).collect(),
         loss: (0.0, 0.0),
     };
+    let mut first = None;
     let draws: Vec<Draw> = (0..resamples).map(|_| data.draw(rng)).collect();
     let mut open: Vec<usize> = (0..ranges.len()).collect();
     loop {
         let own: Vec<&Range> = open.iter().map(|at| &ranges[*at]).collect();
         let own_start: Vec<f64> = open.iter().map(|at| start[*at]).collect();
         let (values, curves, before) = descend(constants, &own, own_start, data);
-        if found.loss.0 == 0.0 {
-            found.loss.0 = before;
-        }
-        found.loss.1 = loss(&curves.middle);
+        // Whichever constants are open, all begin where they were.
+        found.loss = (*first.get_or_insert(before), loss(&curves.middle));
         let all = intervals(&curves, &values, &draws);
         // Of those that are not determined the widest goes: without it the others may be.
         let worst = (0..open.len())

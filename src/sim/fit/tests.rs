@@ -107,6 +107,31 @@ fn constants_that_made_the_rows_are_found_again_within_their_intervals() {
 }
 
 #[test]
+fn rows_are_taken_from_as_many_groups_as_there_are_and_resampled_with_them() {
+    let made = [computing(&BUILT_IN)];
+    let all = stages(&BUILT_IN);
+    let stage = all.iter().find(|stage| stage.constants[0].path == "issue.lone_warp_cycles");
+    // (most rows, rows, groups, what is resampled)
+    for (most, rows, groups, unit) in
+        [(5, 5, 5, "rows"), (12, 12, 12, "groups"), (18, 18, 12, "groups"), (99, 24, 12, "groups")]
+    {
+        let mut rng = ChaCha8Rng::seed_from_u64(7);
+        let data = Data::of(stage.unwrap(), &BUILT_IN, &made, most, &mut rng);
+        assert_eq!((data.count, data.groups, data.unit()), (rows, groups, unit), "{most}");
+        assert_eq!(data.sweeps, ["made"]);
+        let draw = data.draw(&mut rng);
+        // Groups are drawn whole: of 24 rows in pairs each weighs as much as its other.
+        if rows == 24 {
+            assert!(draw.weights.chunks(2).all(|pair| pair[0] == pair[1]), "{:?}", draw.weights);
+        }
+        assert!(draw.weights.contains(&0.0) && draw.weights.iter().any(|weight| *weight > 1.0));
+        // Half a thousandth to each side is the 95 % interval of a row.
+        let most = draw.moved.iter().fold(0.0_f64, |most, moved| most.max(moved.abs()));
+        assert!(most > 0.0 && most < 0.002, "{most}");
+    }
+}
+
+#[test]
 fn intervals_hold_the_truth_about_as_often_as_they_say() {
     let clean = computing(&BUILT_IN);
     let truth = BUILT_IN.issue.lone_warp_cycles.value;
@@ -174,7 +199,7 @@ fn what_no_row_depends_on_is_reported_and_stays_assumed() {
 }
 
 #[test]
-fn a_sum_of_two_leaves_neither_wider_than_the_rows_say() {
+fn what_two_constants_are_together_is_found_whichever_takes_it() {
     // Bodies of one block size: what a block adds and what its threads add is one number.
     let mut truth = BUILT_IN.clone();
     truth.block.tail_ns.value = 300.0;

@@ -20,6 +20,8 @@ use crate::chain::{
 use crate::record::Verdict;
 
 const MAGIC: &str = "# pdl measured sweep 1.0";
+/// Groups of a sweep: numbers of several that stand together stay far from any end.
+const MAX_GROUPS: u32 = 100_000;
 
 /// A row as the file has it.
 #[derive(Serialize, Deserialize)]
@@ -173,6 +175,12 @@ impl Line {
     }
 
     fn checked(self) -> std::result::Result<Measured, String> {
+        if self.group >= MAX_GROUPS {
+            return Err(format!(
+                "group {} is none: a sweep has fewer than {MAX_GROUPS}",
+                self.group
+            ));
+        }
         let ends = [Some(self.period_ns), self.period_lo_ns, self.period_hi_ns];
         if let Some(wrong) = ends.iter().flatten().find(|ns| !(ns.is_finite() && **ns > 0.0)) {
             return Err(format!("a period of {wrong} ns is none"));

@@ -150,6 +150,7 @@ fn what_is_no_measured_sweep_is_refused_in_a_line() {
         (good.replace("# sm_count: 132", "# sm_count: many"), "sm_count 'many' is no number"),
         (good.replacen(&period, "NaN", 1), "a period of NaN ns is none"),
         (good.replacen(&period, "-5", 1), "a period of -5 ns is none"),
+        (good.replacen("p000,0,", "p000,4294967295,", 1), "group 4294967295 is none"),
         (good.replacen(",graph,", ",warp,", 1), "unknown variant `warp`"),
         (good.replacen("period_ns", "period_us", 1), "missing field `period_ns`"),
         (good.replacen(",132,", ",0,", 1), "it must be at least 1"),
