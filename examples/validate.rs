@@ -16,7 +16,7 @@ use pdl_lab::error::{Error, Result};
 use pdl_lab::plot::validation;
 use pdl_lab::profile::{self, BUILT_IN, Profile};
 use pdl_lab::record::write_atomically;
-use pdl_lab::sim::validation::{Compared, Sweep, compare, report, same_device, section};
+use pdl_lab::sim::validation::{Compared, Sweep, command, compare, report, same_device, section};
 
 /// Hold both models against measured sweeps.
 #[derive(Parser)]
@@ -78,7 +78,7 @@ fn run(options: &Options) -> Result<()> {
         let chart = options.svg.as_deref().and_then(Path::file_name).and_then(|name| name.to_str());
         let parts: Vec<(&Sweep, &[Compared])> =
             sweeps.iter().zip(&compared).map(|(sweep, rows)| (sweep, rows.as_slice())).collect();
-        write(path, &report(&profile, &command(), chart, &parts))?;
+        write(path, &report(&profile, &own_command(), chart, &parts))?;
     }
     match (options.rows, options.table.is_some() || options.svg.is_some()) {
         (true, _) => print_rows(&all),
@@ -89,10 +89,8 @@ fn run(options: &Options) -> Result<()> {
 }
 
 /// The command line as somebody else would give it.
-fn command() -> String {
-    let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let arguments = arguments.join(" ");
-    format!("cargo run --release --no-default-features --example validate -- {arguments}")
+fn own_command() -> String {
+    command("validate", &std::env::args().skip(1).collect::<Vec<_>>())
 }
 
 fn caption(profile: &Profile, sweeps: &[Sweep]) -> String {

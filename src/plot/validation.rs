@@ -117,9 +117,9 @@ fn every_row(figure: &mut Figure, panel: Panel, rows: &[Compared]) {
         let corners = corners.map(|(across, up)| (x.px(across), y.px(up)));
         figure.canvas.polygon(&corners, WALL, opacity);
     }
-    for (kind, color) in kinds(rows) {
-        // Hollow marks hide less of what is under them.
-        for programmatic in [true, false] {
+    // Hollow marks, which hide less, come last.
+    for programmatic in [true, false] {
+        for (kind, color) in kinds(rows) {
             let own = rows.iter().filter(|row| {
                 let is = row.row.arm.dependency() == Dependency::Programmatic;
                 (row.row.chain.body.kind, is) == (kind, programmatic)
@@ -128,7 +128,8 @@ fn every_row(figure: &mut Figure, panel: Panel, rows: &[Compared]) {
                 own.filter_map(us).map(|(across, up)| (x.px(across), y.px(up))).collect();
             let word = if programmatic { "programmatic" } else { "other dependency" };
             figure.canvas.open("rows", &format!("{kind} body, {word}"));
-            figure.canvas.dots(&at, if programmatic { 1.7 } else { 2.0 }, color, programmatic, 0.6);
+            let (radius, opacity) = if programmatic { (1.6, 0.55) } else { (2.2, 0.8) };
+            figure.canvas.dots(&at, radius, color, programmatic, opacity);
             figure.canvas.close();
         }
     }

@@ -1,5 +1,6 @@
 //! Both models held against measured sweeps of a GPU: the error at every point.
 
+mod command;
 mod file;
 mod regret;
 mod sweep;
@@ -7,6 +8,7 @@ mod table;
 #[cfg(test)]
 mod tests;
 
+pub use command::command;
 pub use regret::{Regret, regret, regrets};
 pub use sweep::{Measured, Provenance, Sweep};
 pub use table::{report, section};
