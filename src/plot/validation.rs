@@ -117,6 +117,7 @@ fn every_row(figure: &mut Figure, panel: Panel, rows: &[Compared]) {
         let corners = corners.map(|(across, up)| (x.px(across), y.px(up)));
         figure.canvas.polygon(&corners, WALL, opacity);
     }
+    x_ticks(figure, panel, &x, 10, 1.0);
     // Hollow marks, which hide less, come last.
     for programmatic in [true, false] {
         for (kind, color) in kinds(rows) {
@@ -136,7 +137,6 @@ fn every_row(figure: &mut Figure, panel: Panel, rows: &[Compared]) {
     let equal = [(x.px(lo), y.px(lo)), (x.px(hi), y.px(hi))];
     figure.canvas.line(&equal, &Stroke::solid(INK, 1.0));
     figure.frame(panel);
-    x_ticks(figure, panel, &x, 10, 1.0);
     axis_label(figure, panel, "measured period: µs (logarithmic)");
 }
 
@@ -160,6 +160,7 @@ fn shares(
     let heading = (panel.left, panel.top - 11.0);
     figure.canvas.text(title, heading, Font::new(SMALL, INK), Anchor::Start);
     figure.y_ticks(panel, &y);
+    x_ticks(figure, panel, &x, 8, 100.0);
     let dash = Stroke { color: FAINT, width: 1.0, dash: &[3.0, 3.0] };
     for mark in marks {
         let at = x.px(*mark);
@@ -184,7 +185,6 @@ fn shares(
         figure.canvas.close();
     }
     figure.frame(panel);
-    x_ticks(figure, panel, &x, 8, 100.0);
 }
 
 /// Ticks under a panel, their values times `unit`.
