@@ -112,7 +112,7 @@ fn print_finding(finding: &Finding) {
     let outcome = match outcome {
         Outcome::Fitted => "fitted".to_owned(),
         Outcome::FittedAgainstCalibration => {
-            "fitted; what was calibrated is not within the interval".to_owned()
+            "fitted; with what was calibrated the rows are worse".to_owned()
         }
         Outcome::Calibrated => "calibrated".to_owned(),
         Outcome::Undetermined(why) => format!("not determined: {why}"),

@@ -30,8 +30,8 @@ pub use self::plan::{Against, Range, Stage, stages};
 
 use self::calibrated::SAME;
 use self::constants::Constants;
-use self::data::Data;
-use self::search::search;
+use self::data::{Data, Draw};
+use self::search::{Fitted, search, worse};
 use super::validation::{Sweep, same_device};
 use crate::error::{Error, Result};
 use crate::profile::{Constant, Profile};
@@ -75,7 +75,7 @@ pub struct Finding {
 pub enum Outcome {
     /// Fitted.
     Fitted,
-    /// Fitted, and what `pdl calibrate` measured is not within its interval.
+    /// Fitted: what `pdl calibrate` measured makes the rows credibly worse.
     FittedAgainstCalibration,
     /// Taken from `pdl calibrate`.
     Calibrated,
@@ -169,7 +169,8 @@ fn names(name: &str, path: &str) -> bool {
     path.strip_prefix(name).is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
 }
 
-/// Fits one stage.
+/// Fits one stage. Then each constant that was calibrated is held at what was measured and the
+/// others are fitted anew: it is taken unless that is credibly worse.
 fn run(
     stage: &Stage,
     data: &Data,
@@ -177,29 +178,47 @@ fn run(
     options: &Options,
     rng: &mut ChaCha8Rng,
 ) -> StageReport {
-    let found = match data.count {
-        0 => None,
-        _ => Some(search(constants, &stage.constants, data, options.resamples, rng)),
-    };
+    let before = constants.clone();
+    let draws: Vec<Draw> = (0..options.resamples).map(|_| data.draw(rng)).collect();
+    let mut open: Vec<&Range> = stage.constants.iter().collect();
+    let mut found = (data.count > 0).then(|| search(constants, &open, data, &draws));
+    let first = found.as_ref().map(|found| found.loss.0);
+    let mut taken = std::collections::BTreeMap::new();
+    for range in &stage.constants {
+        let path = &range.path;
+        let given = options.calibration.and_then(|calibrated| calibrated.get(path));
+        let (Some(given), Some(old)) = (given, constants.get(path)) else { continue };
+        constants.set(path, &given);
+        let others: Vec<&Range> =
+            open.iter().copied().filter(|other| other.path != *path).collect();
+        if let Some(now) = &found {
+            let held = search(constants, &others, data, &draws);
+            if worse(&held, now, &draws) {
+                constants.set(path, &old);
+                continue;
+            }
+            found = Some(held);
+        }
+        open = others;
+        taken.insert(path.clone(), given);
+    }
     let mut findings = Vec::new();
-    for (at, range) in stage.constants.iter().enumerate() {
-        let Some(old) = constants.get(&range.path) else { continue };
+    for range in &stage.constants {
+        let Some(old) = before.get(&range.path) else { continue };
+        let fitted = found.as_ref().and_then(|found| found.fitted.get(&range.path).cloned());
         let given = options.calibration.and_then(|calibrated| calibrated.get(&range.path));
-        let fitted = found
-            .as_ref()
-            .map(|found| found.intervals[at].clone().map(|interval| (found.values[at], interval)));
-        let (new, outcome) = settled(&old, given, fitted, range, data);
+        let (new, outcome) = match taken.remove(&range.path) {
+            Some(given) => (given, Outcome::Calibrated),
+            None => settled(&old, given, fitted, range, data),
+        };
         constants.set(&range.path, &new);
         findings.push(Finding { path: range.path.clone(), old: old.value, new, outcome });
     }
-    let loss = found.map(|found| found.loss);
+    let loss = first.zip(found.map(|found| found.loss.1));
     StageReport { name: stage.name.clone(), rows: data.count, groups: data.groups, loss, findings }
 }
 
-/// A value with its interval, or why there is none.
-type Fitted = std::result::Result<(f64, (f64, f64)), String>;
-
-/// What a constant of a stage becomes; `fitted` is `None` where the stage had no row.
+/// What a constant of a stage becomes that is not taken from a calibration; `fitted` is `None` where the stage had no row.
 fn settled(
     old: &Constant,
     given: Option<Constant>,
@@ -212,9 +231,6 @@ fn settled(
     let had_rows = fitted.is_some();
     let none = || Err("there is no row that identifies it".to_owned());
     match (fitted.unwrap_or_else(none), given) {
-        (Ok((_, (lo, hi))), Some(given)) if overlaps(&given, lo, hi) => {
-            (given, Outcome::Calibrated)
-        }
         (Ok((value, interval)), given) => {
             let mut experiment = format!("fit to {rows}; interval over resampled {}", data.unit());
             if value == range.lo || value == range.hi {
@@ -223,7 +239,7 @@ fn settled(
             let outcome = match &given {
                 Some(given) => {
                     experiment += &format!(
-                        "; pdl calibrate measures {}, which the model does not want for it",
+                        "; pdl calibrate measures {}, with which these rows are credibly worse",
                         rounded(given.value)
                     );
                     Outcome::FittedAgainstCalibration
@@ -232,10 +248,9 @@ fn settled(
             };
             (known(value, interval, experiment), outcome)
         }
-        (Err(_), Some(given)) => (given, Outcome::Calibrated),
         // It is known from elsewhere.
-        (Err(why), None) if !old.assumed => (old.clone(), Outcome::Undetermined(why)),
-        (Err(why), None) => {
+        (Err(why), _) if !old.assumed => (old.clone(), Outcome::Undetermined(why)),
+        (Err(why), _) => {
             let before = old.experiment.split("; not determined by").next().unwrap_or_default();
             let by = if had_rows { rows } else { "a fit".to_owned() };
             let experiment = format!("{before}; not determined by {by}: {why}");
@@ -266,10 +281,6 @@ fn taken(
     }
     let name = "from pdl calibrate alone".to_owned();
     StageReport { name, rows: 0, groups: 0, loss: None, findings }
-}
-
-fn overlaps(given: &Constant, lo: f64, hi: f64) -> bool {
-    given.lo.is_some_and(|given| given <= hi) && given.hi.is_some_and(|given| given >= lo)
 }
 
 /// A fitted constant; digits that say nothing are dropped, and the interval holds the value.

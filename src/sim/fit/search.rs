@@ -1,10 +1,10 @@
 //! The fit of one stage: a search along curves, and intervals by resampling.
 
-use rand_chacha::ChaCha8Rng;
+use std::collections::BTreeMap;
 
 use super::constants::Constants;
 use super::curves::Curves;
-use super::data::{Data, Draw, loss};
+use super::data::{Data, Draw, loss, size};
 use super::minimise::minimise;
 use super::plan::Range;
 use crate::stats::quantile;
@@ -21,61 +21,68 @@ const FELT: f64 = 1e-4;
 /// An interval of at least this part of the bounds says nothing.
 const SPANS: f64 = 0.8;
 
+/// What a calibrated value may make the mean error worse and still be taken.
+const NO_WORSE: f64 = 2e-4;
+
+/// A value with its 95 % interval, or why there is none.
+pub(super) type Fitted = Result<(f64, (f64, f64)), String>;
+
 /// What a search came to.
 pub(super) struct Found {
-    /// Values in the order of the ranges.
-    pub(super) values: Vec<f64>,
-    /// Their 95 % intervals, or why there is none.
-    pub(super) intervals: Vec<Result<(f64, f64), String>>,
+    /// Every constant that was looked for, by its path.
+    pub(super) fitted: BTreeMap<String, Fitted>,
     /// Loss before and after.
     pub(super) loss: (f64, f64),
+    /// Residuals after.
+    residuals: Vec<f64>,
 }
 
 /// Fits the constants in `ranges`, from the values that `constants` has. Those that the rows do not
 /// determine keep theirs, and the others are fitted anew without them.
 pub(super) fn search(
     constants: &Constants,
-    ranges: &[Range],
+    ranges: &[&Range],
     data: &Data,
-    resamples: usize,
-    rng: &mut ChaCha8Rng,
+    draws: &[Draw],
 ) -> Found {
-    let start: Vec<f64> = ranges.iter().map(|range| value(constants, range)).collect();
-    let mut found = Found {
-        values: start.clone(),
-        intervals: ranges.iter().map(|_| Err("no row is left for it".to_owned())).collect(),
-        loss: (0.0, 0.0),
-    };
+    let mut fitted = BTreeMap::new();
+    let mut open = ranges.to_vec();
     let mut first = None;
-    let draws: Vec<Draw> = (0..resamples).map(|_| data.draw(rng)).collect();
-    let mut open: Vec<usize> = (0..ranges.len()).collect();
     loop {
-        let own: Vec<&Range> = open.iter().map(|at| &ranges[*at]).collect();
-        let own_start: Vec<f64> = open.iter().map(|at| start[*at]).collect();
-        let (values, curves, before) = descend(constants, &own, own_start, data);
+        let start: Vec<f64> = open.iter().map(|range| value(constants, range)).collect();
+        let (values, curves, before) = descend(constants, &open, start, data);
         // Whichever constants are open, all begin where they were.
-        found.loss = (*first.get_or_insert(before), loss(&curves.middle));
-        let all = intervals(&curves, &values, &draws);
+        let loss = (*first.get_or_insert(before), loss(&curves.middle));
+        let all = intervals(&curves, &values, draws);
         // Of those that are not determined the widest goes: without it the others may be.
         let worst = (0..open.len())
             .filter(|at| all[*at].1.is_some())
-            .max_by(|a, b| width(own[*a], all[*a].0).total_cmp(&width(own[*b], all[*b].0)));
+            .max_by(|a, b| width(open[*a], all[*a].0).total_cmp(&width(open[*b], all[*b].0)));
         if let Some(worst) = worst {
             let why = all[worst].1.clone().unwrap_or_default();
-            found.intervals[open[worst]] = Err(why);
-            open.remove(worst);
-            if !open.is_empty() {
-                continue;
-            }
-            found.loss.1 = found.loss.0;
-            return found;
+            fitted.insert(open.remove(worst).path.clone(), Err(why));
+            continue;
         }
-        for (at, place) in open.iter().enumerate() {
-            found.values[*place] = values[at];
-            found.intervals[*place] = Ok(all[at].0);
+        for (at, range) in open.iter().enumerate() {
+            fitted.insert(range.path.clone(), Ok((values[at], all[at].0)));
         }
-        return found;
+        return Found { fitted, loss, residuals: curves.middle };
     }
+}
+
+/// Whether `one` is credibly worse than `other`: by more than what does not count, in all but the
+/// luckiest of the resamples.
+pub(super) fn worse(one: &Found, other: &Found, draws: &[Draw]) -> bool {
+    let losses = |draw: &Draw, residuals: &[f64]| -> f64 {
+        let rows = residuals.iter().zip(&draw.moved).map(|(row, moved)| size(row - moved));
+        rows.zip(&draw.weights).map(|(size, weight)| size * weight).sum()
+    };
+    let worse = |draw: &Draw| {
+        let weight: f64 = draw.weights.iter().sum();
+        (losses(draw, &one.residuals) - losses(draw, &other.residuals)) / weight.max(1.0)
+    };
+    let all: Vec<f64> = draws.iter().map(worse).collect();
+    quantile(&all, 0.025).is_some_and(|least| least > NO_WORSE)
 }
 
 /// Searches from `values`; returns the values, the curves about them, and the loss at the start.

@@ -245,7 +245,7 @@ fn what_was_calibrated_is_taken_unless_the_rows_say_otherwise() {
         } else {
             assert_eq!(*outcome, Outcome::FittedAgainstCalibration);
             assert!((new.value / truth - 1.0).abs() < 0.02, "{new:?}");
-            assert!(new.experiment.contains("does not want"), "{}", new.experiment);
+            assert!(new.experiment.contains("credibly worse"), "{}", new.experiment);
         }
     }
     // One that no row could tell is taken as it is; one that is assumed there is not.
