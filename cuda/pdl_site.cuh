@@ -25,8 +25,8 @@
 // Below sm_90 every mark compiles to nothing. A sync on some paths only is no sync: put one on each.
 #pragma once
 
-#define PDL_TRIGGER_SITE(n) ::pdl_site::trigger<(PDL_SITE_TRIGGERS >> (n)) & 1u>()
-#define PDL_SYNC_SITE(n) ::pdl_site::sync<(PDL_SITE_SYNCS >> (n)) & 1u>()
+#define PDL_TRIGGER_SITE(n) ::pdl_site::trigger<::pdl_site::chosen<(n)>(PDL_SITE_TRIGGERS)>()
+#define PDL_SYNC_SITE(n) ::pdl_site::sync<::pdl_site::chosen<(n)>(PDL_SITE_SYNCS)>()
 #if defined(PDL_STAMPS)
 #define PDL_STAMP(name) ::pdl_site::mark<::pdl_site::hash(#name)>()
 #else
@@ -40,14 +40,14 @@
 #if defined(PDL_TRIGGER_SITES)
 #define PDL_SITE_TRIGGERS (PDL_TRIGGER_SITES + 0u)
 #elif defined(PDL_TRIGGER_AT)
-#define PDL_SITE_TRIGGERS (1u << (PDL_TRIGGER_AT))
+#define PDL_SITE_TRIGGERS ::pdl_site::bit<(PDL_TRIGGER_AT)>()
 #else
 #define PDL_SITE_TRIGGERS 0u
 #endif
 #if defined(PDL_SYNC_SITES)
 #define PDL_SITE_SYNCS (PDL_SYNC_SITES + 0u)
 #elif defined(PDL_SYNC_AT)
-#define PDL_SITE_SYNCS (1u << (PDL_SYNC_AT))
+#define PDL_SITE_SYNCS ::pdl_site::bit<(PDL_SYNC_AT)>()
 #else
 #define PDL_SITE_SYNCS (~0u)
 #endif
@@ -77,6 +77,18 @@ __device__ pdl_site_record* pdl_site_records;
 #endif
 
 namespace pdl_site {
+
+// The bit of a site.
+template <int Site>
+__host__ __device__ constexpr unsigned bit() {
+  static_assert(Site >= 0 && Site < 32, "pdl_site.cuh: the number of a site is 0 to 31");
+  return 1u << (Site & 31);
+}
+
+template <int Site>
+__host__ __device__ constexpr bool chosen(unsigned sites) {
+  return (sites & bit<Site>()) != 0;
+}
 
 enum moment { triggered, arrive, release };
 

@@ -39,4 +39,8 @@ with pdl_lab.attach(graph, outputs={"sum": rows[100]}, buffers=buffers) as attac
     print(attached)
     result = attached.run()
     print(result)
-    print("saved in", result.save("results/first"))
+    print("saved in", result.save("results/first"))  # raw samples, manifest, report.html
+    print(result.patch())  # the lines to change where the graph is captured,
+    result.apply(graph)  # or the edges made programmatic in the graph itself
+graph.instantiate()
+graph.replay()

@@ -541,7 +541,8 @@ impl Shape {
             return Err(Error::usage(
                 format!("use --cluster {}", self.cluster_blocks),
                 format!("{} blocks are not a whole number of clusters", self.grid_blocks),
-            ));
+            )
+            .remedy("give a --grid that --cluster divides"));
         }
         Ok(())
     }

@@ -30,6 +30,8 @@ pub struct Stamps {
     pub grid_blocks: u32,
     /// Blocks of each node where they differ; empty where every node has `grid_blocks`.
     pub node_blocks: Vec<u32>,
+    /// Nodes after which the same kernels come again; 0 and 1 where all nodes run one kernel.
+    pub kernels: u32,
     /// Entries of all nodes, node by node.
     pub blocks: Vec<BlockStamps>,
     /// Duration of the stamped chain by events, ns.
@@ -113,6 +115,18 @@ impl Stamps {
         let hops: Vec<Hop> =
             (2..self.nodes()).map(|node| Hop::of(self.node(node - 1), self.node(node))).collect();
         let of = |field: fn(&Hop) -> f64| median(hops.iter().map(field).collect());
+        // Blocks of different kernels are never of one number: what is in the middle is of none.
+        let kernels = self.kernels.max(1) as usize;
+        let kernel = |first: usize| hops.iter().skip(first).step_by(kernels);
+        let ends = |field: fn(&Hop) -> f64| {
+            let medians =
+                (0..kernels).filter_map(|first| median(kernel(first).map(field).collect()));
+            let medians: Vec<f64> = medians.collect();
+            let least = medians.iter().copied().reduce(f64::min).filter(|_| kernels > 1);
+            (least, medians.iter().copied().reduce(f64::max))
+        };
+        let (sm_blocks_least, sm_blocks_max) = ends(|hop| hop.sm_blocks_max);
+        let (sms_least, sms_used) = ends(|hop| hop.sms_used);
         let worst = hops.iter().map(|hop| hop.sm_blocks_max).reduce(f64::max);
         Reduced {
             launch_gap_ns: of(|hop| hop.launch_gap_ns),
@@ -123,11 +137,13 @@ impl Stamps {
             body_ns: of(|hop| hop.body_ns),
             body_span_ns: of(|hop| hop.body_span_ns),
             span_ns: of(|hop| hop.span_ns),
-            sm_blocks_max: of(|hop| hop.sm_blocks_max),
+            sm_blocks_max,
+            sm_blocks_least,
             sm_blocks_worst: worst,
-            sms_used: of(|hop| hop.sms_used),
+            sms_used,
+            sms_least,
             body_span_mean_ns: mean(hops.iter().map(|hop| hop.body_span_ns).collect()),
-            packed_share: packed_share(&hops),
+            packed_share: packed_share(&hops, kernels),
             period_ns: (self.nodes() > 0).then(|| self.duration_ns / f64::from(self.nodes())),
         }
     }
@@ -153,19 +169,39 @@ pub struct Reduced {
     pub body_span_ns: Option<f64>,
     /// Begin to end, mean over blocks.
     pub span_ns: Option<f64>,
-    /// Most blocks of one node that shared an SM, over the node's run.
+    /// Most blocks of one node that shared an SM, over the node's run; of several kernels, that of
+    /// the one with the most.
     pub sm_blocks_max: Option<f64>,
+    /// Of several kernels, that of the one with the fewest; `None` where all nodes run one kernel.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sm_blocks_least: Option<f64>,
     /// The same, for the worst hop of the chain.
     pub sm_blocks_worst: Option<f64>,
-    /// SMs that ran at least one block of the node.
+    /// SMs that ran at least one block of the node; of several kernels, those of the one that used
+    /// the most.
     pub sms_used: Option<f64>,
+    /// Of several kernels, those of the one that used the fewest; `None` where all nodes run one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sms_least: Option<f64>,
     /// First release to last end of a node, mean over hops: what a chain whose hops take turns at
     /// being long is made of.
     pub body_span_mean_ns: Option<f64>,
-    /// Part of the hops in which some SM held more blocks of the node than in the best hop.
+    /// Part of the hops in which some SM held more blocks of the node than in the best hop of the
+    /// same kernel.
     pub packed_share: Option<f64>,
     /// Duration of the stamped chain ÷ nodes.
     pub period_ns: Option<f64>,
+}
+
+impl Reduced {
+    /// The same without what an older version reduced over kernels of different grids: it is of none of
+    /// them.
+    pub fn of_several_kernels(self) -> Reduced {
+        match self.sm_blocks_least {
+            Some(_) => self,
+            None => Reduced { sm_blocks_max: None, sms_used: None, packed_share: None, ..self },
+        }
+    }
 }
 
 struct Hop {
@@ -219,10 +255,14 @@ pub fn blocks_per_sm(blocks: &[BlockStamps]) -> Vec<u32> {
     counts
 }
 
-fn packed_share(hops: &[Hop]) -> Option<f64> {
-    let least = hops.iter().map(|hop| hop.sm_blocks_max).reduce(f64::min)?;
-    let packed = hops.iter().filter(|hop| hop.sm_blocks_max > least).count();
-    Some(packed as f64 / hops.len() as f64)
+fn packed_share(hops: &[Hop], kernels: usize) -> Option<f64> {
+    let packed = (0..kernels).map(|first| {
+        let own = || hops.iter().skip(first).step_by(kernels).map(|hop| hop.sm_blocks_max);
+        let least = own().reduce(f64::min).unwrap_or_default();
+        own().filter(|&most| most > least).count()
+    });
+    let packed: usize = packed.sum();
+    (!hops.is_empty()).then(|| packed as f64 / hops.len() as f64)
 }
 
 fn mean(values: Vec<f64>) -> Option<f64> {
@@ -288,6 +328,33 @@ mod tests {
         );
         // Last end of node 1 is 13.
         assert_eq!(stamps.reduce().launch_gap_ns, Some(7.0));
+    }
+
+    #[test]
+    fn kernels_of_different_grids_are_not_mixed() {
+        // A kernel of one block, then one of eight on four SMs, six times; twice the first SM has three.
+        let at = |begin: f64, sm: u32| block(begin, begin, begin, begin + 1.0, sm);
+        let (mut blocks, mut node_blocks) = (Vec::new(), Vec::new());
+        for repeat in 0..6_u32 {
+            let t = f64::from(repeat) * 20.0;
+            blocks.push(at(t, 0));
+            let packed = u32::from(repeat >= 4);
+            blocks
+                .extend((0..8).map(|i| at(t + 10.0, if i == 7 { 3 - 3 * packed } else { i % 4 })));
+            node_blocks.extend([1, 8]);
+        }
+        let stamps =
+            Stamps { node_blocks, blocks, kernels: 2, duration_ns: 120.0, ..Stamps::default() };
+        let reduced = stamps.reduce();
+        assert_eq!((reduced.sm_blocks_least, reduced.sm_blocks_max), (Some(1.0), Some(2.0)));
+        assert_eq!((reduced.sms_least, reduced.sms_used), (Some(1.0), Some(4.0)));
+        assert_eq!(reduced.sm_blocks_worst, Some(3.0));
+        assert_eq!(reduced.packed_share, Some(2.0 / 10.0));
+        assert_eq!(reduced.of_several_kernels(), reduced);
+        // Reduced as one kernel, it says 1.5 on 2.5.
+        let mixed = Stamps { kernels: 0, ..stamps }.reduce();
+        assert_eq!((mixed.sm_blocks_least, mixed.sm_blocks_max), (None, Some(1.5)));
+        assert_eq!(mixed.of_several_kernels().sm_blocks_max, None);
     }
 
     #[test]

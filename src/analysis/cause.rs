@@ -47,14 +47,24 @@ pub fn outlasts(stamps: &Reduced, period_ns: Option<f64>) -> bool {
     stamps.body_span_ns.zip(period_ns).is_some_and(|(span, period)| span > period * (1.0 + SLOWED))
 }
 
-/// Most blocks of a node that shared an SM, and SMs used, by the stamps of a row: `1 on 132`. A `?`
+/// Most blocks of a node that shared an SM, and SMs used, by the stamps of a row: `1 on 132`, and
+/// `1 to 8 on 1 to 132` where a chain of several kernels has some with fewer and some with more. A `?`
 /// marks where the stamped run took another course than the timed ones. `None` without stamps.
 pub fn placement(row: &SummaryRow, stamps: Option<Reduced>) -> Option<String> {
     let stamps = stamps?;
     let (most, used) = stamps.sm_blocks_max.zip(stamps.sms_used)?;
     let synced = matches!(row.arm, Arm::StreamPdl | Arm::GraphPdl);
     let other = if synced && outlasts(&stamps, row.period_ns) { "?" } else { "" };
-    Some(format!("{most:.0} on {used:.0}{other}"))
+    let blocks = from_to(stamps.sm_blocks_least, most);
+    Some(format!("{blocks} on {}{other}", from_to(stamps.sms_least, used)))
+}
+
+/// `1 to 8`, or `8` where both are one or the least is not known.
+pub fn from_to(least: Option<f64>, most: f64) -> String {
+    match least.map(|least| format!("{least:.0}")) {
+        Some(least) if least != format!("{most:.0}") => format!("{least} to {most:.0}"),
+        _ => format!("{most:.0}"),
+    }
 }
 
 /// Blocks of one node packed on few SMs, while others stay idle. One SM with two blocks is enough:
@@ -96,6 +106,15 @@ mod tests {
             sm_blocks_worst: Some(sm_blocks_max),
             sms_used: Some(sms_used),
             ..Reduced::default()
+        }
+    }
+
+    #[test]
+    fn several_kernels_have_a_range() {
+        for (least, most, expected) in
+            [(None, 2.0, "2"), (Some(1.0), 8.0, "1 to 8"), (Some(2.0), 2.0, "2")]
+        {
+            assert_eq!(from_to(least, most), expected);
         }
     }
 

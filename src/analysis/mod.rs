@@ -37,7 +37,7 @@ use serde::Serialize;
 pub use answer::{Answer, obligation};
 pub use best::{Best, Next, Standing};
 pub use bounds::{Bounds, bounds, mismatch};
-pub use cause::{outlasts, placement};
+pub use cause::{from_to, outlasts, placement};
 pub use command::{exact_command, repeat_command};
 pub use contamination::Contamination;
 pub use crossover::{Course, Crossover, NO_CROSSOVER, Step};

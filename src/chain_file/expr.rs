@@ -124,7 +124,8 @@ impl Parser<'_> {
     fn name(&mut self) -> Result<i64, String> {
         let word = self.word();
         if self.peek() != Some('(') {
-            let known = || super::nearest::suggestion(&word, self.axes.keys().map(String::as_str));
+            let names: Vec<&str> = self.axes.keys().map(String::as_str).collect();
+            let known = || super::nearest::suggestion_of("axes", &word, &names);
             return self
                 .axes
                 .get(&word)

@@ -26,7 +26,8 @@ pub struct ChainFile {
     #[cfg_attr(test, schemars(with = "Vec<String>"))]
     pub include: Vec<Spanned<String>>,
     /// Target such as sm_90a; that of the GPU by default.
-    pub arch: Option<String>,
+    #[cfg_attr(test, schemars(with = "Option<String>"))]
+    pub arch: Option<Spanned<String>>,
     /// Variables of expressions. A list is swept: the chain is measured with every value.
     #[serde(default)]
     #[cfg_attr(test, schemars(with = "BTreeMap<String, AxisValues>"))]

@@ -8,6 +8,7 @@ use regex_lite::Regex;
 
 use super::Loaded;
 use crate::chain::Sites;
+use crate::error::{Error, Result};
 
 /// A mark: kind and number.
 static MARK: LazyLock<Regex> = LazyLock::new(|| {
@@ -40,8 +41,15 @@ pub struct Mark {
 
 impl Loaded {
     /// Every mark of the sources, and of the files of the chain file's folder that they include.
-    pub fn marks(&self) -> Vec<Mark> {
-        self.texts().iter().flat_map(|(path, text)| of_text(path, text)).collect()
+    ///
+    /// # Errors
+    /// A site beyond the last, with its file and line.
+    pub fn marks(&self) -> Result<Vec<Mark>> {
+        let mut marks = Vec::new();
+        for (path, text) in self.texts() {
+            marks.extend(of_text(&path, &text)?);
+        }
+        Ok(marks)
     }
 
     /// Whether a source has stamps at begin and end, so that a stamped instance says something.
@@ -73,7 +81,7 @@ impl Loaded {
 
     /// The sources and what they include of the chain file's folder, each once. The header of the
     /// marks itself, which speaks of them, is none.
-    fn texts(&self) -> Vec<(PathBuf, String)> {
+    pub(super) fn texts(&self) -> Vec<(PathBuf, String)> {
         let mut texts = Vec::new();
         let mut seen = HashSet::new();
         let includes: Vec<PathBuf> =
@@ -120,16 +128,22 @@ pub fn sites(marks: &[Mark]) -> Sites {
     Sites { triggers: bits(true), syncs: bits(false) }
 }
 
-fn of_text<'a>(path: &'a Path, text: &'a str) -> impl Iterator<Item = Mark> + 'a {
-    text.lines().enumerate().flat_map(move |(at, line)| {
+fn of_text(path: &Path, text: &str) -> Result<Vec<Mark>> {
+    let mut marks = Vec::new();
+    for (at, line) in text.lines().enumerate() {
         let code = line.split("//").next().unwrap_or(line);
-        let marks = MARK.captures_iter(code).filter_map(move |found| {
-            let site: u32 = found[2].parse().ok().filter(|&site| site < u32::BITS)?;
+        for found in MARK.captures_iter(code) {
+            let site = found[2].parse().ok().filter(|&site: &u32| site < u32::BITS);
+            let site = site.ok_or_else(|| {
+                let action = format!("use {}:{}", path.display(), at + 1);
+                let cause = format!("there is no site {}: {}", &found[2], &found[0]);
+                Error::failed(action, cause).remedy("sites are numbered 0 to 31")
+            })?;
             let (path, text) = (path.to_owned(), line.trim().to_owned());
-            Some(Mark { path, line: at + 1, trigger: &found[1] == "TRIGGER", site, text })
-        });
-        marks.collect::<Vec<_>>()
-    })
+            marks.push(Mark { path, line: at + 1, trigger: &found[1] == "TRIGGER", site, text });
+        }
+    }
+    Ok(marks)
 }
 
 #[cfg(test)]
@@ -150,11 +164,28 @@ mod tests {
             "chain.toml",
             "sources = [\"a.cu\"]\n[[nodes]]\nkernel = \"k\"\ngrid = 1\nblock = 1\n",
         );
-        let marks = super::super::read(&folder.path().join("chain.toml")).unwrap().marks();
+        let marks = super::super::read(&folder.path().join("chain.toml")).unwrap().marks().unwrap();
         let found: Vec<(bool, u32, usize)> =
             marks.iter().map(|mark| (mark.trigger, mark.site, mark.line)).collect();
         assert_eq!(found, [(false, 1, 3), (true, 2, 2), (true, 31, 2)]);
         assert_eq!(sites(&marks), Sites { triggers: 1 << 31 | 1 << 2, syncs: 2 });
+    }
+
+    #[test]
+    fn a_site_beyond_the_last_is_refused_with_its_line() {
+        for (mark, good) in [
+            ("PDL_TRIGGER_SITE(31)", true),
+            ("PDL_TRIGGER_SITE(32)", false),
+            ("PDL_SYNC_SITE(4294967296)", false),
+            ("// PDL_SYNC_SITE(99)", true),
+            // What the text does not tell, the header's static_assert does.
+            ("PDL_SYNC_SITE(LAST)", true),
+        ] {
+            let found = of_text(Path::new("/k.cu"), &format!("\n  {mark};\n"));
+            assert_eq!(found.is_ok(), good, "{mark}");
+            let said = found.err().map(|error| error.to_string()).unwrap_or_default();
+            assert_eq!(said.contains("/k.cu:2: "), !good, "{said}");
+        }
     }
 
     #[test]

@@ -6,6 +6,7 @@
 
 mod expr;
 mod file;
+mod kernels;
 mod marks;
 mod nearest;
 mod npy;
@@ -98,7 +99,8 @@ impl Loaded {
             let near = suggestion(axis, names.iter().map(String::as_str));
             let list = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
             let cause = format!("the chain file has no axis '{axis}'{near}; axes: {list}");
-            return Err(Error::usage("choose axis values", cause));
+            return Err(Error::usage("choose axis values", cause)
+                .remedy("--set takes an axis of the chain file's [axes], such as M=1,8"));
         };
         known.get_mut().0 = values.to_vec();
         self.variants()?.iter().try_for_each(|axes| self.resolve(axes).map(drop))
@@ -117,6 +119,13 @@ impl Loaded {
     /// It does not, with the place that names it.
     pub fn locate(&self, name: &str, span: Range<usize>) -> Result<PathBuf> {
         within(&self.folder, name).map_err(|cause| self.error(span, cause))
+    }
+
+    /// Whether it names .npy files, to fill buffers or to compare with.
+    pub fn names_arrays(&self) -> bool {
+        let fills = self.file.buffers.values().filter_map(|buffer| buffer.fill.as_ref());
+        let mut fills = fills.map(|fill| fill.get_ref());
+        fills.any(|fill| matches!(fill, Fill::Npy(_))) || !self.file.verify.npy.is_empty()
     }
 
     /// Every set of axis values: the first axis (in the order of names) varies slowest.

@@ -17,9 +17,32 @@ pub fn suggestion<'a>(word: &str, names: impl IntoIterator<Item = &'a str>) -> S
     nearest(word, names).map_or_else(String::new, |name| format!(", did you mean {name}"))
 }
 
+/// `, did you mean X`, else `; {what}: ` and all of them: what could have been written.
+pub fn suggestion_of(what: &str, word: &str, names: &[&str]) -> String {
+    let list = || match names {
+        [] => "none".to_owned(),
+        names => names.join(", "),
+    };
+    match nearest(word, names.iter().copied()) {
+        Some(near) => format!(", did you mean {near}"),
+        None => format!("; {what}: {}", list()),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn where_none_is_alike_all_are_told() {
+        for (word, names, expected) in [
+            ("rms", &["rmsnorm", "gemv"][..], ", did you mean rmsnorm"),
+            ("xyz", &["rmsnorm", "gemv"], "; kernels: rmsnorm, gemv"),
+            ("xyz", &[], "; kernels: none"),
+        ] {
+            assert_eq!(suggestion_of("kernels", word, names), expected);
+        }
+    }
 
     #[test]
     fn only_names_that_are_alike_are_suggested() {

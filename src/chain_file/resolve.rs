@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use toml::Spanned;
 
+use super::nearest::suggestion_of;
 use super::value::{Arg, Dims, Expr, Fill};
 use super::{Axes, Edge, Element, Loaded, suggestion};
 use crate::chain::{MAX_BLOCK_THREADS, MAX_CLUSTER_BLOCKS, MAX_NODES, MAX_SHARED_BYTES};
@@ -111,6 +112,16 @@ pub struct PackedArg {
     pub align: usize,
     /// Place in the bytes, index of the buffer, bytes from the buffer's start.
     pub addresses: Vec<(usize, usize, u64)>,
+}
+
+impl Resolved {
+    /// Bytes of all buffers with their copies.
+    pub fn memory_bytes(&self) -> u64 {
+        let one = |buffer: &ResolvedBuffer| {
+            buffer.bytes().saturating_mul(u64::from(buffer.copies_of(self.repeat)))
+        };
+        self.buffers.iter().map(one).fold(0, u64::saturating_add)
+    }
 }
 
 impl Loaded {
@@ -233,8 +244,8 @@ impl Loaded {
         if let Some(given) = &node.args {
             for (at, arg) in given.get_ref().iter().enumerate() {
                 let packed = pack(arg, axes, buffers).map_err(|cause| {
-                    let kernel = node.kernel.get_ref();
-                    self.error(given.span(), format!("argument {at} of {kernel}: {cause}"))
+                    let (kernel, number) = (node.kernel.get_ref(), at + 1);
+                    self.error(given.span(), format!("argument {number} of {kernel}: {cause}"))
                 })?;
                 args.push(packed);
             }
@@ -318,14 +329,19 @@ pub(super) fn describe(axes: &Axes) -> String {
 
 fn find(buffers: &[ResolvedBuffer], name: &str) -> Result<usize, String> {
     buffers.iter().position(|buffer| buffer.name == name).ok_or_else(|| {
-        let near = suggestion(name, buffers.iter().map(|buffer| buffer.name.as_str()));
-        format!("'{name}' is no buffer{near}")
+        let names: Vec<&str> = buffers.iter().map(|buffer| buffer.name.as_str()).collect();
+        format!("'{name}' is no buffer{}", suggestion_of("buffers", name, &names))
     })
 }
 
 fn pack(arg: &Arg, axes: &Axes, buffers: &[ResolvedBuffer]) -> Result<PackedArg, String> {
     Ok(match arg {
         Arg::Buffer { name, offset } => {
+            if axes.contains_key(name) && buffers.iter().all(|buffer| buffer.name != *name) {
+                return Err(format!(
+                    "'{name}' is an axis and no buffer: write {{ i32 = \"{name}\" }}"
+                ));
+            }
             let at = find(buffers, name)?;
             let offset = offset.value(axes)?;
             let buffer = &buffers[at];

@@ -91,11 +91,19 @@ fn what_is_wrong_is_said_with_its_place() {
         (
             "[\"x\", \"h\"",
             "[\"x\", \"hh\"",
-            ":25:8: argument 1 of rmsnorm: 'hh' is no buffer",
+            ":25:8: argument 2 of rmsnorm: 'hh' is no buffer",
             "did you mean h",
         ),
         ("{ i32 = \"HIDDEN\" }", "7", ":25:19", "7 has no type"),
-        ("{ u8 = 1 }", "{ u8 = 256 }", ":32:8: argument 1", "256 is no u8"),
+        (
+            "{ i32 = \"HIDDEN\" }",
+            "\"HIDDEN\"",
+            ":25:8: argument 3 of rmsnorm: 'HIDDEN' is an axis and no buffer",
+            "write { i32 = \"HIDDEN\" }",
+        ),
+        ("[\"x\", \"h\"", "[\"x\", \"weights\"", "'weights' is no buffer; buffers: h, x", ""),
+        ("grid = \"M\"", "grid = \"Q\"", ":23:8: 'Q' is no axis; axes: ", ""),
+        ("{ u8 = 1 }", "{ u8 = 256 }", ":32:8: argument 2", "256 is no u8"),
         ("offset = \"HIDDEN / 2\"", "offset = \"M * HIDDEN\"", "lies outside 'h'", ""),
         ("bytes = \"00 01ff\"", "bytes = \"00 1\"", "pairs of hexadecimal digits", ""),
         (

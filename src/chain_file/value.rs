@@ -62,6 +62,21 @@ pub enum Arg {
     Struct(Vec<Arg>),
 }
 
+impl fmt::Display for Arg {
+    /// As messages name it: `buffer x`, else its type.
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        match self {
+            Arg::Buffer { name, .. } => write!(f, "buffer {name}"),
+            Arg::Integer { bytes, signed, .. } => {
+                write!(f, "{}{}", if *signed { 'i' } else { 'u' }, 8 * bytes)
+            }
+            Arg::Float { bytes, .. } => write!(f, "f{}", 8 * bytes),
+            Arg::Bytes(_) => f.write_str("bytes"),
+            Arg::Struct(_) => f.write_str("struct"),
+        }
+    }
+}
+
 /// One table of an argument, of which exactly one kind may be given.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -84,6 +84,9 @@ pub struct CompareArgs {
         value_parser = parse_margin
     )]
     pub margin_ratio: f64,
+    /// In the table, equivalent and skipped rows too
+    #[arg(long, env = "PDL_ALL", value_parser = parse_switch, conflicts_with = "across_devices")]
+    pub all: bool,
     /// How to print the comparison
     #[arg(long, value_enum, default_value_t, env = "PDL_FORMAT")]
     pub format: CompareFormat,

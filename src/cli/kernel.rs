@@ -15,13 +15,23 @@ pub struct KernelArgs {
     #[arg(value_name = "FILE", required_unless_present = "library", conflicts_with = "library")]
     pub file: Option<PathBuf>,
     /// Shared library with a launch hook (include/pdl_hook.h) in place of a chain file
-    #[arg(long, value_name = "LIB", env = "PDL_LIBRARY")]
+    #[arg(
+        long,
+        value_name = "LIB",
+        conflicts_with_all = ["set", "trigger", "arch", "emit_header", "emit_patch", "l2", "cache"],
+        env = "PDL_LIBRARY"
+    )]
     pub library: Option<PathBuf>,
     /// Text that the hook's init function is given
     #[arg(long, default_value = "", requires = "library", env = "PDL_HOOK_ARGUMENT")]
     pub hook_argument: String,
-    /// Compile, check and show the plan; run nothing. Needs no GPU
-    #[arg(long, env = "PDL_DRY_RUN", value_parser = parse_switch)]
+    /// Compile, show the plan and say what was checked and what was not; run nothing. Needs no GPU
+    #[arg(
+        long,
+        conflicts_with_all = ["emit_header", "emit_patch"],
+        env = "PDL_DRY_RUN",
+        value_parser = parse_switch
+    )]
     pub dry_run: bool,
     /// Values of an axis in place of the chain file's, such as M=1,8; may be given again
     #[arg(long, value_name = "AXIS=VALUES", env = "PDL_SET", value_parser = parse_set)]
@@ -58,7 +68,12 @@ pub struct KernelArgs {
     #[arg(long, env = "PDL_UNSAFE_NO_SYNC", value_parser = parse_switch)]
     pub unsafe_no_sync: bool,
     /// Check every edge and every trigger for races, and measure nothing
-    #[arg(long, conflicts_with_all = ["no_check", "dry_run"], env = "PDL_CHECK", value_parser = parse_switch)]
+    #[arg(
+        long,
+        conflicts_with_all = ["no_check", "dry_run", "emit_header", "emit_patch"],
+        env = "PDL_CHECK",
+        value_parser = parse_switch
+    )]
     pub check: bool,
     /// Leave out the race check of every edge
     #[arg(long, env = "PDL_NO_CHECK", value_parser = parse_switch)]

@@ -39,7 +39,7 @@ pub struct SweepArgs {
     #[arg(long, env = "PDL_OUT", conflicts_with = "resume")]
     pub out: Option<PathBuf>,
     /// Go on with a run that was killed
-    #[arg(long, env = "PDL_RESUME")]
+    #[arg(long, env = "PDL_RESUME", conflicts_with = "dry_run")]
     pub resume: Option<PathBuf>,
     /// Device profile of pdl calibrate: copied into the run, for floor and ceiling beside results
     #[arg(long, env = "PDL_CALIBRATION", value_name = "FILE", conflicts_with = "resume")]

@@ -21,12 +21,15 @@ pub struct TuneArgs {
     /// The same, percent of the period; the larger of the two holds
     #[arg(long, default_value_t = 0.5, env = "PDL_MARGIN_PERCENT", value_parser = parse_margin)]
     pub margin_percent: f64,
-    /// Most rounds of a race
-    #[arg(long, default_value_t = 60, env = "PDL_ROUNDS_MAX", value_parser = clap::value_parser!(u32).range(3..))]
-    pub rounds_max: u32,
-    /// Seconds of device time a race may take
-    #[arg(long, default_value = "20", env = "PDL_BUDGET_S", value_parser = parse_budget)]
-    pub budget_s: Duration,
+    /// Fewer seconds, wider intervals: 30 rounds and 3 s a race at most
+    #[arg(long, env = "PDL_QUICK", value_parser = parse_switch)]
+    pub quick: bool,
+    /// Most rounds of a race [default: 60, quick: 30]
+    #[arg(long, env = "PDL_ROUNDS_MAX", value_parser = clap::value_parser!(u32).range(3..))]
+    pub rounds_max: Option<u32>,
+    /// Seconds of device time a race may take [default: 20, quick: 3]
+    #[arg(long, env = "PDL_BUDGET_S", value_parser = parse_budget)]
+    pub budget_s: Option<Duration>,
     /// Start without a prediction
     #[arg(long, env = "PDL_NO_PREDICTION", value_parser = parse_switch)]
     pub no_prediction: bool,
@@ -55,11 +58,15 @@ pub(super) fn parse_margin(text: &str) -> Result<f64, String> {
 impl TuneArgs {
     /// When a race ends.
     pub fn stopping(&self) -> Stopping {
+        let stopping = Stopping::race(self.quick);
+        let rounds_max = self.rounds_max.unwrap_or(stopping.rounds_max);
         Stopping {
-            group_budget: self.budget_s,
+            rounds_min: stopping.rounds_min.min(rounds_max),
+            rounds_max,
+            group_budget: self.budget_s.unwrap_or(stopping.group_budget),
             margin_us: self.margin_us,
             margin_ratio: self.margin_percent / 100.0,
-            ..Stopping::race(self.rounds_max)
+            ..stopping
         }
     }
 }

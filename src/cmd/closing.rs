@@ -25,9 +25,10 @@ const LEGEND: &str = "\
 µs/node: chain ÷ nodes. saved: (baseline − this) ÷ hops, median of rounds. code cost: what the \
 instructions cost over full\ndependencies. slowed: the body against that control. useful/parked: \
 work before the sync under the primary, and waiting in it.\n\
-blocks/SM: most blocks of a node that share an SM, and SMs used; ?: a node of the stamped run is\nlonger than a timed one, so blocks may have been placed otherwise. proof: active means stamps \
-show overlap or a shorter gap;\n\
-armed means programmatic edges and a sync are there and stamps show no more than their resolution.\n\
+blocks/SM: most blocks of a node that share an SM, and SMs used (several kernels: of the one with \
+the fewest to the one with\nthe most); ?: a node of the stamped run is longer than a timed one, so \
+blocks may have been placed otherwise. proof: active\nmeans stamps show overlap or a shorter gap; \
+armed means programmatic edges and a sync are there and stamps show no more than\ntheir resolution.\n\
 *: recommended, the latest of the plateau (=). !: triggers before its own sync.\n";
 
 /// What is said of the index, where there is one.

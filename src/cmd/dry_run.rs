@@ -4,9 +4,51 @@ use std::fmt::Write;
 
 use super::table::extras;
 use crate::chain::{Arm, Mode, Target};
+use crate::cli::Format;
 use crate::device::Facts;
+use crate::error::{Error, Result};
 use crate::measure::Plan;
 use crate::units::us;
+
+/// Whether a plan is printed as JSON; else it is a table.
+///
+/// # Errors
+/// A form of results, of which a plan has none.
+pub fn as_json(format: Format) -> Result<bool> {
+    match format {
+        Format::Table => Ok(false),
+        Format::Json => Ok(true),
+        Format::Csv | Format::Markdown | Format::Junit => Err(no_such_form()),
+    }
+}
+
+/// A plan has no rows of results, which other forms are for.
+pub fn no_such_form() -> Error {
+    Error::usage("print a dry run so", "it has a plan and no results")
+        .remedy("use --format table or json")
+}
+
+/// As one JSON object.
+///
+/// # Errors
+/// What the serialiser says.
+pub fn json(plan: &impl serde::Serialize) -> Result<String> {
+    let text = serde_json::to_string_pretty(plan);
+    Ok(text.map_err(|error| Error::failed("write the plan as JSON", error))? + "\n")
+}
+
+/// The points of a plan and the time they are expected to take, as one JSON object.
+///
+/// # Errors
+/// Those of [`json`].
+pub fn dry_run_json(facts: &Facts, plan: &Plan) -> Result<String> {
+    let expected = plan.expected(&plan.groups());
+    json(&serde_json::json!({
+        "device": facts.label(),
+        "points": plan.points,
+        "expected_s": [expected.least.as_secs_f64(), expected.most.as_secs_f64()],
+    }))
+}
 
 /// The points of a plan and the time they are expected to take.
 pub fn dry_run(facts: &Facts, plan: &Plan) -> String {

@@ -61,7 +61,10 @@ pub fn sweep(args: &SweepArgs) -> Result<Finished> {
         }
     };
     if args.dry_run {
-        terminal::print(&dry_run::dry_run(device.facts(), &plan))?;
+        terminal::print(&match dry_run::as_json(args.format)? {
+            true => dry_run::dry_run_json(device.facts(), &plan)?,
+            false => dry_run::dry_run(device.facts(), &plan),
+        })?;
         return Ok(Finished::default());
     }
     let mut run = RunDir::create(args.out.as_deref(), "sweep", Timestamp::now())?;
@@ -259,7 +262,8 @@ impl Recorder {
         let there = match device.facts().backend {
             Backend::Gpu => String::new(),
             Backend::Sim => {
-                format!(" here, {:.1} s there", (device.now() - began_there).as_secs_f64())
+                let simulated = (device.now() - began_there).as_secs_f64();
+                format!(" ({simulated:.1} s on the simulated device)")
             }
         };
         terminal::note(format_args!(
@@ -289,7 +293,6 @@ impl Recorder {
         outcome: Result<()>,
     ) -> Result<()> {
         self.bar.finish_and_clear();
-        terminal::note(format_args!("took {:.1} s", wall.as_secs_f64()));
         let end = self.end(endings, throttle, wall, health, &outcome);
         // A run that failed because the disk is full cannot say so in a file.
         let written = self.run.write_end(&end);

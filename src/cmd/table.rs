@@ -9,6 +9,7 @@ use comfy_table::{CellAlignment, Table, TableStyle};
 use super::closing;
 use crate::analysis::{Answer, Summary, placement};
 use crate::chain::{Arm, Chain, Mode, Submission, Target, Trigger};
+use crate::device::Backend;
 use crate::record::{PlanPoint, PointRecord, ProofVerdict, Run, SummaryRow, Verdict};
 use crate::stamps::Reduced;
 use crate::units::{ABSENT, fixed, format_interval, or_absent, signed, speedup, us, us_number};
@@ -117,6 +118,7 @@ fn head(run: &Run, chain: &Chain) -> String {
         _ => String::new(),
     };
     let locked = match facts.clocks_locked {
+        _ if facts.backend == Backend::Sim => "",
         Some(true) => " (locked)",
         Some(false) => " (no lock seen)",
         None => "",

@@ -9,6 +9,7 @@ use jiff::Timestamp;
 
 use super::device::{self, Without};
 use super::terminal::{self, note};
+use crate::analysis::from_to;
 use crate::chain::{Arm, Chain, Target, Trigger};
 use crate::cli::{FindingsFormat, LaneChoice, TimelineArgs};
 use crate::device::{Backend, Device, Facts, Prepared, range};
@@ -361,7 +362,7 @@ fn cells(track: &Track, facts: &Facts) -> [String; 12] {
         or_absent(reduced.parked_ns, us_number),
         or_absent(reduced.body_ns, us_number),
         placed.most_blocks.to_string(),
-        or_absent(reduced.sms_used, |sms| format!("{sms:.0}")),
+        or_absent(reduced.sms_used, |sms| from_to(reduced.sms_least, sms)),
         signed_percent(track.cost.ratio()),
     ]
 }

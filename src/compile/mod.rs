@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 
 pub use cache::Cache;
 pub use flags::{check_flag, check_folder};
-pub use nvcc::Nvcc;
+pub use nvcc::{INSTANCE_FILE, Nvcc};
 
 use crate::error::{Error, Result};
 use crate::inspect::{cubin, demangle, pool, short_name};
@@ -52,6 +52,10 @@ pub struct KernelCode {
     pub triggers: Vec<u64>,
     /// Offset and size of each parameter, bytes; empty where the cubin does not say.
     pub parameters: Vec<(u32, u32)>,
+    /// Registers a thread, where the cubin says.
+    pub registers: Option<u32>,
+    /// Static shared memory a block, bytes.
+    pub shared_bytes: u32,
 }
 
 /// What a job made.
@@ -83,6 +87,8 @@ impl Compiled {
             syncs: function.positions.syncs,
             triggers: function.positions.triggers,
             parameters: function.parameters,
+            registers: function.registers,
+            shared_bytes: function.shared_bytes,
             name: function.name,
         });
         Ok(Compiled { arch, kernels: kernels.collect(), variables, bytes, cached, said })
@@ -127,11 +133,14 @@ pub struct Failure {
     pub error: Error,
     /// What it said.
     pub said: String,
+    /// Template instances that it was to make: of [`INSTANCE_FILE`], the second line names the first
+    /// of them, and so on.
+    pub instances: Box<[String]>,
 }
 
 impl From<Error> for Failure {
     fn from(error: Error) -> Failure {
-        Failure { error, said: String::new() }
+        Failure { error, said: String::new(), instances: Box::default() }
     }
 }
 

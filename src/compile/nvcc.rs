@@ -8,6 +8,9 @@ use super::flags::{check_flag, check_folder};
 use super::{Cache, Failure, Job};
 use crate::error::{Error, Result};
 
+/// Name of the file around a source: its first line includes that, each other names an instance.
+pub const INSTANCE_FILE: &str = "input.cu";
+
 /// The compiler.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Nvcc {
@@ -111,7 +114,7 @@ impl Nvcc {
         if !output.status.success() {
             let error = cannot(&format!("nvcc ended with {}", output.status))
                 .remedy("what the compiler said stands above, with file and line");
-            return Err(Failure { error, said });
+            return Err(Failure { error, said, instances: job.instances.as_slice().into() });
         }
         let bytes = std::fs::read(&cubin).map_err(|error| cannot(&error))?;
         let mut inputs = match lists {
@@ -136,7 +139,7 @@ impl Nvcc {
             std::fs::copy(&job.source, &path)?;
             return Ok(path);
         }
-        let path = folder.join("input.cu");
+        let path = folder.join(INSTANCE_FILE);
         let mut text = format!("#include \"{}\"\n", job.source.display());
         for (at, instance) in job.instances.iter().enumerate() {
             text += &format!("void* pdl_instance_{at} = (void*)(&{instance});\n");

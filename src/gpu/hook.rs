@@ -154,7 +154,7 @@ impl Hook {
             };
             let region = |(at, entry): (usize, &HookRegion)| {
                 let name = match entry.name.is_null() {
-                    true => format!("{what} {at}"),
+                    true => format!("{what}s[{at}]"),
                     // SAFETY: a text of the library that ends with a zero.
                     false => unsafe { CStr::from_ptr(entry.name) }.to_string_lossy().into_owned(),
                 };

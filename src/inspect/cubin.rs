@@ -52,9 +52,9 @@ pub(crate) struct Function {
     /// Offsets of syncs and triggers.
     pub(crate) positions: Positions,
     /// Registers a thread.
-    pub(super) registers: Option<u32>,
+    pub(crate) registers: Option<u32>,
     /// Static shared memory a block, bytes.
-    pub(super) shared_bytes: u32,
+    pub(crate) shared_bytes: u32,
     /// Local memory a thread, bytes; `None` when the compiler could not bound it.
     pub(super) local_bytes: Option<u32>,
     /// Offset and size of each parameter of a kernel, bytes, in order; empty where the cubin does

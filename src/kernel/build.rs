@@ -5,8 +5,9 @@ use std::path::PathBuf;
 
 use sha2::{Digest, Sha256};
 
+use super::{Arguments, Target, fits, lookup};
 use crate::chain::{Sites, Trigger};
-use crate::chain_file::{Edge, Loaded, Resolved, ResolvedNode, suggestion};
+use crate::chain_file::{Edge, Loaded, Resolved, ResolvedNode};
 use crate::compile::{Cache, Compiled, Failure, Job, KernelCode, Nvcc, check_flag, compile_all};
 use crate::error::{Error, Kind, Result};
 
@@ -72,15 +73,6 @@ impl Code {
     }
 }
 
-/// What is compiled for.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Target {
-    /// `sm_90`.
-    pub arch: String,
-    /// Major and minor capability of the device that runs it.
-    pub capability: (u32, u32),
-}
-
 /// The code of one node: a cubin and a kernel in it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NodeCode {
@@ -97,6 +89,8 @@ pub struct Build {
     pub cubins: Vec<Compiled>,
     /// Sets of axis values, resolved.
     pub variants: Vec<Resolved>,
+    /// How far arguments were compared with parameters.
+    pub arguments: Arguments,
     nodes: HashMap<(usize, Code), Vec<NodeCode>>,
 }
 
@@ -127,20 +121,27 @@ impl Build {
                 of.push(((at, code), places.collect()));
             }
         }
-        let cubins = compile_all(nvcc, cache, &jobs)?;
+        let all = |failure| {
+            let nodes: Vec<ResolvedNode> = variants.iter().flat_map(|v| v.nodes.clone()).collect();
+            lookup::explain(loaded, &nodes, failure)
+        };
+        let cubins = compile_all(nvcc, cache, &jobs).map_err(all)?;
         for (job, cubin) in jobs.iter().zip(&cubins) {
-            check_arch(job, cubin, target)?;
+            target.demand(&job.source, cubin)?;
         }
         let mut nodes = HashMap::new();
+        let mut arguments = Arguments::default();
         for ((variant, code), sources) in of {
-            let found = variants[variant].nodes.iter().map(|node| {
-                let found = find(loaded, node, &sources, &cubins)?;
-                check_arguments(loaded, node, &cubins[found.cubin].kernels[found.kernel])?;
+            let found = variants[variant].nodes.iter().enumerate().map(|(at, node)| {
+                let found = lookup::find(loaded, node, &sources, &cubins)?;
+                let kernel = &cubins[found.cubin].kernels[found.kernel];
+                arguments.check(loaded, at, node, kernel)?;
+                fits::check(loaded, at, node, kernel)?;
                 Ok(found)
             });
             nodes.insert((variant, code), found.collect::<Result<Vec<_>>>()?);
         }
-        Ok(Build { cubins, variants, nodes })
+        Ok(Build { cubins, variants, arguments, nodes })
     }
 
     /// The code of every node of a variant; `None` where it was not compiled.
@@ -266,82 +267,4 @@ fn job(loaded: &Loaded, variant: &Resolved, code: Code, source: usize, target: &
         }
     }
     job
-}
-
-fn check_arch(job: &Job, cubin: &Compiled, target: &Target) -> Result<()> {
-    let (major, minor) = target.capability;
-    if cubin.arch / 10 == major && cubin.arch % 10 <= minor {
-        return Ok(());
-    }
-    let cause =
-        format!("it is machine code for sm_{}, and this GPU is {major}.{minor}", cubin.arch);
-    Err(Error::failed(format!("use {}", job.source.display()), cause)
-        .remedy("compile it for this GPU, or give its .cu or .ptx"))
-}
-
-/// The kernel of a node in the cubins of its sources.
-fn find(
-    loaded: &Loaded,
-    node: &ResolvedNode,
-    sources: &[usize],
-    cubins: &[Compiled],
-) -> Result<NodeCode> {
-    let wanted = |source: usize| node.source.is_none_or(|named| named == source);
-    let looked: Vec<usize> =
-        sources.iter().enumerate().filter(|(at, _)| wanted(*at)).map(|(_, &cubin)| cubin).collect();
-    let mut found = looked.iter().filter_map(|&cubin| {
-        let kernel = cubins[cubin].kernel(&node.kernel)?;
-        let kernel = cubins[cubin].kernels.iter().position(|other| other == kernel)?;
-        Some(NodeCode { cubin, kernel })
-    });
-    match (found.next(), found.next()) {
-        (Some(one), None) => Ok(one),
-        (Some(_), Some(_)) => {
-            let cause = format!("several sources have a kernel {}", node.kernel);
-            Err(loaded.error(node.span.clone(), cause).remedy("say which with source = \"…\""))
-        }
-        (None, _) => {
-            let mut names: Vec<&str> = looked
-                .iter()
-                .flat_map(|&cubin| cubins[cubin].kernels.iter().map(|k| k.short.as_str()))
-                .collect();
-            names.sort_unstable();
-            let near = suggestion(&node.kernel, names.iter().copied());
-            let list = if names.is_empty() { "none".into() } else { names.join(", ") };
-            let cause = format!("no source has a kernel {}{near}; kernels: {list}", node.kernel);
-            let remedy = match node.kernel.contains('<') {
-                true => "say with source = \"…\" which source makes the template instance",
-                false => "write the name as the source does, with its namespace",
-            };
-            Err(loaded.error(node.span.clone(), cause).remedy(remedy))
-        }
-    }
-}
-
-/// Compares number and sizes of the arguments with the kernel's parameters.
-fn check_arguments(loaded: &Loaded, node: &ResolvedNode, kernel: &KernelCode) -> Result<()> {
-    if kernel.parameters.is_empty() {
-        return Ok(());
-    }
-    let sizes: Vec<u32> = kernel.parameters.iter().map(|&(_, size)| size).collect();
-    let given: Vec<u32> = node.args.iter().map(|arg| arg.bytes.len() as u32).collect();
-    if sizes == given {
-        return Ok(());
-    }
-    let cause = match sizes.iter().zip(&given).position(|(size, given)| size != given) {
-        Some(at) if sizes.len() == given.len() => format!(
-            "parameter {at} of {} has {} bytes, and argument {at} has {}",
-            kernel.demangled, sizes[at], given[at]
-        ),
-        _ => format!(
-            "{} takes {} arguments, and {} are given",
-            kernel.demangled,
-            sizes.len(),
-            given.len()
-        ),
-    };
-    Err(loaded.error(node.span.clone(), cause).remedy(
-        "args gives one value a parameter, in their order and of their sizes: a buffer's name, or a \
-         typed number such as { i32 = 4 }",
-    ))
 }

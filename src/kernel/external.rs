@@ -4,7 +4,7 @@ use std::process::Command;
 
 use half::{bf16, f16};
 
-use crate::chain_file::{Array, Axes, Element, Loaded};
+use crate::chain_file::{Array, Axes, Element, Loaded, NpyCheck, Resolved};
 use crate::error::{Error, Kind, Result};
 
 /// The first copy of a buffer, as the stream arm left it.
@@ -23,24 +23,14 @@ pub struct Written<'a> {
 /// # Errors
 /// Exit code 4 where the results are wrong; a file that is none.
 pub fn check_outputs(loaded: &Loaded, axes: &Axes, written: &[Written]) -> Result<()> {
-    let verify = &loaded.file.verify;
-    for check in &verify.npy {
-        let span = check.file.span();
-        let name = check.file.get_ref();
-        let name = axes.iter().fold(name.clone(), |text, (axis, value)| {
-            text.replace(&format!("{{{axis}}}"), &value.to_string())
-        });
-        let path = loaded.locate(&name, span.clone())?;
-        let bytes = std::fs::read(&path).map_err(|error| loaded.error(span.clone(), error))?;
+    for check in &loaded.file.verify.npy {
         let buffer = written.iter().find(|written| written.name == check.buffer.get_ref());
         let buffer = buffer.ok_or_else(|| {
             let cause = format!("the chain does not write '{}'", check.buffer.get_ref());
             loaded.error(check.buffer.span(), cause)
         })?;
         let length = buffer.bytes.len() as u64 / buffer.element.bytes();
-        let wanted = Array::read(&bytes).and_then(|array| array.expect(buffer.element, length));
-        let wanted = wanted
-            .map_err(|cause| loaded.error(span.clone(), format!("{}: {cause}", path.display())))?;
+        let (name, wanted) = array(loaded, axes, check, buffer.element, length)?;
         if let Some(cause) = beyond(buffer, &wanted, check.rtol, check.atol) {
             let action = format!("trust {}", loaded.name());
             return Err(Error::new(Kind::Wrong, action, format!("{cause} ({name})")).remedy(
@@ -49,6 +39,43 @@ pub fn check_outputs(loaded: &Loaded, axes: &Axes, written: &[Written]) -> Resul
         }
     }
     command(loaded, axes, written)
+}
+
+/// Reads every file of numbers that a chain with these values fills buffers from or is compared with.
+///
+/// # Errors
+/// One that cannot be read, or holds another type or number of elements than its buffer.
+pub fn check_files(loaded: &Loaded, resolved: &Resolved) -> Result<()> {
+    for buffer in resolved.buffers.iter().filter(|buffer| buffer.npy.is_some()) {
+        super::bytes(buffer)?;
+    }
+    for check in &loaded.file.verify.npy {
+        let buffer = resolved.buffers.iter().find(|buffer| buffer.name == *check.buffer.get_ref());
+        if let Some(buffer) = buffer {
+            array(loaded, &resolved.axes, check, buffer.element, buffer.length)?;
+        }
+    }
+    Ok(())
+}
+
+/// The file's name with the axes' values, and the bytes of its elements.
+fn array(
+    loaded: &Loaded,
+    axes: &Axes,
+    check: &NpyCheck,
+    element: Element,
+    length: u64,
+) -> Result<(String, Vec<u8>)> {
+    let span = check.file.span();
+    let name = axes.iter().fold(check.file.get_ref().clone(), |text, (axis, value)| {
+        text.replace(&format!("{{{axis}}}"), &value.to_string())
+    });
+    let path = loaded.locate(&name, span.clone())?;
+    let bytes = std::fs::read(&path).map_err(|error| loaded.error(span.clone(), error))?;
+    let wanted = Array::read(&bytes).and_then(|array| array.expect(element, length));
+    let wanted =
+        wanted.map_err(|cause| loaded.error(span, format!("{}: {cause}", path.display())))?;
+    Ok((name, wanted))
 }
 
 fn command(loaded: &Loaded, axes: &Axes, written: &[Written]) -> Result<()> {

@@ -75,7 +75,7 @@ fn build_with(place: &Place, extra: &[Code]) -> Option<Result<(Build, Vec<Trigge
             return None;
         }
     };
-    let triggers = place.loaded.triggers(sites(&place.loaded.marks())).unwrap();
+    let triggers = place.loaded.triggers(sites(&place.loaded.marks().unwrap())).unwrap();
     let mut codes = vec![Code::Off];
     codes.extend(triggers.iter().map(|&trigger| Code::at(trigger)));
     codes.extend(extra);
@@ -163,13 +163,13 @@ fn what_does_not_fit_is_said_with_its_place() {
         (
             "kernel = \"first\"",
             "kernel = \"frist\"",
-            ":13:10: no source has a kernel frist, did you mean first; kernels: first, second<3>",
+            ":13:10: no source has a kernel frist, did you mean first; kernels: first, second<3>, second<…>",
         ),
-        ("args = [\"x\"]", "args = []", "first(float*) takes 1 arguments, and 0 are given"),
+        ("args = [\"x\"]", "args = []", ":16:8: first(float*) takes 1 argument, and 0 are given"),
         (
             "{ i32 = 64 }",
             "{ i64 = 64 }",
-            "parameter 2 of void second<3>(float const*, float*, int) has 4 bytes, and argument 2 has 8",
+            ":21:8: argument 3 of void second<3>(float const*, float*, int) is an i64 of 8 bytes, and parameter 3 (int) has 4",
         ),
     ];
     for (from, to, expected) in table {
@@ -226,7 +226,7 @@ fn the_header_decides_by_the_nearest_lower_value() {
 #[test]
 fn the_patch_changes_the_chosen_site_alone() {
     let place = place(SOURCE, CHAIN);
-    let marks = place.loaded.marks();
+    let marks = place.loaded.marks().unwrap();
     let trigger = Trigger::of_sites(Sites { triggers: 0b100, syncs: Sites::EVERY });
     let text = patch(&marks, trigger, &place.loaded.folder);
     let expected = "--- a/a.cu\n+++ b/a.cu\n@@ -5,3 +5,3 @@\n   x[threadIdx.x] += 1.0f;\n\

@@ -88,16 +88,18 @@ impl Stopping {
         }
     }
 
-    /// For a race: candidates leave it by themselves, and what explains is not measured.
-    pub fn race(rounds_max: u32) -> Self {
+    /// For a race: candidates leave it by themselves, and what explains is not measured. A quick one
+    /// takes half the rounds, and no longer than a group of a quick sweep.
+    pub fn race(quick: bool) -> Self {
+        let usual = if quick { Stopping::quick() } else { Stopping::default() };
         Stopping {
             // Six rounds are the fewest with an interval of 95 %.
-            rounds_min: 6.min(rounds_max),
-            rounds_max,
+            rounds_min: 6,
+            rounds_max: if quick { 30 } else { 60 },
             long_rounds: 0,
             warm_up: Duration::from_millis(300),
             stamp_repetitions: 1,
-            ..Stopping::default()
+            ..usual
         }
     }
 

@@ -6,7 +6,7 @@ use super::words::{cuda, known};
 use crate::analysis::repeat_command;
 use crate::cells::Cells;
 use crate::coordinates::body_text;
-use crate::device::{Facts, Health};
+use crate::device::{Backend, Facts, Health};
 use crate::record::{End, KernelVariant, Run};
 use crate::units::{ABSENT, bytes, or_absent, plain, us};
 
@@ -103,6 +103,7 @@ fn state(run: &Run) -> Panel {
     let begin = &run.manifest.health;
     let end = run.end.as_ref();
     let locked = match run.manifest.facts.clocks_locked {
+        _ if run.manifest.facts.backend == Backend::Sim => "simulated",
         Some(true) => "a lock was seen",
         Some(false) => "no lock was seen",
         None => "not known whether locked",

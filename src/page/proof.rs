@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use super::words;
-use crate::analysis::Summary;
+use crate::analysis::{Summary, from_to};
 use crate::cells::Cells;
 use crate::chain::Arm;
 use crate::device::Paths;
@@ -148,9 +148,9 @@ fn stamps(record: &PointRecord) -> Option<Vec<String>> {
         us(stamps.preamble_ns),
         us(stamps.body_ns),
         us(stamps.body_span_ns),
-        count(stamps.sm_blocks_max),
+        or_absent(stamps.sm_blocks_max, |most| from_to(stamps.sm_blocks_least, most)),
         count(stamps.sm_blocks_worst),
-        count(stamps.sms_used),
+        or_absent(stamps.sms_used, |used| from_to(stamps.sms_least, used)),
         or_absent(stamps.packed_share, percent),
     ]);
     Some(cells)

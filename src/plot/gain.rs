@@ -57,7 +57,7 @@ pub(super) fn chart(group: &Group, submission: Submission, ctx: &Context) -> Opt
         stamped::panel(&mut figure, &axis, subject.arm, &subject.rows, (LEFT, RIGHT));
     }
     let last = Panel { bottom: figure.y, ..panel };
-    figure.x_label(last, "trigger: segments of the body done when a block issues it");
+    figure.x_label(last, axis.label());
     for note in notes(group, &series, least) {
         figure.note(&note);
     }

@@ -73,7 +73,7 @@ pub(super) fn chart(axis: &str, family: &[&Group], arm: Arm, ctx: &Context) -> O
     let middle = (16.0, (panel.top + panel.bottom) / 2.0);
     figure.canvas.text(axis, middle, Font::new(SMALL, INK), Anchor::Upwards);
     trigger_labels(&mut figure, panel, &triggers, cell_width);
-    figure.x_label(panel, "trigger: segments of the body done when a block issues it");
+    figure.x_label(panel, super::triggers::label(triggers.iter().copied()));
     key(&mut figure, most);
     let spoken: Vec<_> = rows
         .iter()

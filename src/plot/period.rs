@@ -89,7 +89,7 @@ pub(super) fn chart(group: &Group, ctx: &Context) -> Option<Named> {
     figure.frame(panel);
     figure.margin_labels(panel, &labels);
     axis.draw(&mut figure, panel, true);
-    figure.x_label(panel, "trigger: segments of the body done when a block issues it");
+    figure.x_label(panel, axis.label());
     let spoken: Vec<_> = series
         .iter()
         .map(|s| finding::spoken(s.arm, &s.rows, period))

@@ -13,6 +13,9 @@ use super::scale::{self, Scale};
 use super::style::{INK, Marker, Stroke};
 use super::triggers::TriggerAxis;
 
+/// Before a value that lies beyond the panel: no marker of a quantity looks like it.
+const BEYOND: char = '↑';
+
 /// One quantity by stamps and its look: greys, since hues belong to arms.
 struct Quantity {
     name: &'static str,
@@ -67,9 +70,9 @@ pub(super) fn panel(
     (left, right): (f64, f64),
 ) {
     figure.y += 12.0;
-    legend(figure, arm, left);
-    let panel = figure.panel(left, right, 130.0);
     let cut = cut(rows);
+    legend(figure, arm, left, cut.is_some());
+    let panel = figure.panel(left, right, 130.0);
     let values = rows.iter().flat_map(|row| QUANTITIES.iter().filter_map(|q| q.us(row)));
     let values = values.map(|us| us.min(cut.unwrap_or(us)));
     let (lo, hi) = scale::span(values.chain([0.0]), 0.06).unwrap_or((0.0, 1.0));
@@ -89,7 +92,7 @@ pub(super) fn panel(
     axis.draw(figure, panel, true);
 }
 
-fn legend(figure: &mut Figure, arm: Arm, left: f64) {
+fn legend(figure: &mut Figure, arm: Arm, left: f64, beyond: bool) {
     let y = figure.y + 8.0;
     let head = format!("{arm}, by stamps:");
     figure.canvas.text(&head, (left, y), Font::new(SMALL, INK).bold(), Anchor::Start);
@@ -101,6 +104,12 @@ fn legend(figure: &mut Figure, arm: Arm, left: f64) {
         x += 35.0 + layout::width(name, SMALL, false) + 12.0;
     }
     figure.y += 14.0;
+    if beyond {
+        let text = format!("{BEYOND}: beyond the panel, with its value");
+        let at = (left + layout::width(&head, SMALL, true) + 14.0, figure.y + 11.0);
+        figure.canvas.text(&text, at, Font::new(SMALL, INK), Anchor::Start);
+        figure.y += 17.0;
+    }
 }
 
 /// Beyond this a value is cut off, µs; `None` where nothing need be. A trigger at entry lets kernels
@@ -145,7 +154,7 @@ fn draw(
             false => (axis.px(row.trigger), y.px(us)),
         });
         if let (Some(at), Some(us)) = (at, us.filter(beyond)) {
-            let text = format!("▲ {} µs", scale::figure(us));
+            let text = format!("{BEYOND} {} µs", scale::figure(us));
             let beside = (at.0 + radius + 3.0, at.1);
             figure.canvas.text(&text, beside, Font::new(SMALL, INK), Anchor::Start);
         }

@@ -102,6 +102,11 @@ impl TriggerAxis {
         }
     }
 
+    /// What stands under the axis.
+    pub(super) fn label(&self) -> &'static str {
+        label(self.segments.iter().copied().chain(self.after.map(|_| Trigger::After)))
+    }
+
     /// Least distance between two triggers, for marks that stand side by side.
     pub(super) fn least_gap(&self) -> f64 {
         let mut px: Vec<f64> = self.segments.iter().map(|&t| self.px(Some(t))).collect();
@@ -153,6 +158,18 @@ impl TriggerAxis {
     }
 }
 
+/// What stands under an axis of these triggers.
+pub(super) fn label(triggers: impl IntoIterator<Item = Trigger>) -> &'static str {
+    let place = |trigger: &Trigger| {
+        matches!(trigger, Trigger::Site(_) | Trigger::Segment { .. } | Trigger::After)
+    };
+    match triggers.into_iter().find(place) {
+        Some(Trigger::Site(_)) => "trigger: site of the source where a block issues it",
+        Some(_) => "trigger: segments of the body done when a block issues it",
+        None => "trigger",
+    }
+}
+
 /// Whether every `stride`-th label keeps clear of the next.
 fn fits(labels: &[(f64, String)], stride: usize) -> bool {
     let kept: Vec<_> = labels.iter().step_by(stride).collect();
@@ -173,6 +190,22 @@ mod tests {
         let px: Vec<_> = triggers.iter().map(|&t| axis.px(t)).collect();
         assert!(px.is_sorted_by(|a, b| b - a > 25.0), "{px:?}");
         assert!(px[0] > 60.0 && px[px.len() - 1] < 780.0);
+    }
+
+    #[test]
+    fn sites_are_no_segments() {
+        let site: Trigger = "site-2".parse().unwrap();
+        for (triggers, part) in [
+            (vec![Trigger::Implicit, site], "site of the source"),
+            (vec![Trigger::Implicit, Trigger::Segment { at: 1, of: 8 }], "segments of the body"),
+            (vec![Trigger::After], "segments of the body"),
+            (vec![Trigger::Implicit], ""),
+        ] {
+            let triggers: Vec<_> = triggers.into_iter().map(Some).collect();
+            let label = TriggerAxis::new(&triggers, 60.0, 780.0).label();
+            assert_eq!(label.strip_prefix("trigger: ").is_none(), part.is_empty(), "{label}");
+            assert!(label.contains(part), "{label}");
+        }
     }
 
     #[test]

@@ -16,6 +16,7 @@ use super::samples::{self, Samples, torn_note};
 use super::{End, Manifest, PointRecord, SCHEMA, SampleRow};
 use crate::chain::Arm;
 use crate::error::{Error, Result};
+use crate::stamps::Reduced;
 
 pub(super) const MANIFEST: &str = "manifest.json";
 pub(super) const POINTS: &str = "points.jsonl";
@@ -73,7 +74,14 @@ pub(super) struct Loaded {
 /// Not a run directory; another major version of the schema; a file that is missing, is no regular
 /// file, lies outside `dir`, or has a line that cannot be read (named with its column).
 pub fn read_run(dir: &Path) -> Result<Run> {
-    Ok(load(dir)?.run)
+    let mut run = load(dir)?.run;
+    for record in &mut run.points {
+        let kernel = run.manifest.kernel.as_ref().and_then(|kernel| kernel.variant(&record.chain));
+        if kernel.is_some_and(|variant| variant.nodes.iter().any(|n| *n != variant.nodes[0])) {
+            record.stamps = record.stamps.map(Reduced::of_several_kernels);
+        }
+    }
+    Ok(run)
 }
 
 /// The calibration that lies beside the run in `dir`, as text; `None` where there is none.

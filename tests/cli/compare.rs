@@ -105,6 +105,15 @@ fn a_repeated_run_has_the_work_of_the_first_and_no_verdict_against_it() {
         "{said:?}"
     );
     assert!(said.stdout.contains("A: a: NVIDIA H200 SIMULATED"), "{said:?}");
+    // Nothing changed, and so there is nothing to look through.
+    assert!(
+        said.stdout.contains("\nnot shown (--all shows them): 16 equivalent rows\n"),
+        "{said:?}"
+    );
+    let rows = |text: &str| text.lines().filter(|line| line.ends_with(" equivalent")).count();
+    assert_eq!((rows(&said.stdout), said.stdout.contains("95 %")), (0, false), "{said:?}");
+    let all = compare(runs(), &["a", "b", "--all"]).stdout;
+    assert_eq!((rows(&all), all.contains("not shown")), (16, false), "{all}");
     let samples = fs::read_to_string(runs().join("b/samples.csv")).unwrap();
     assert!(!samples.contains("resumed"), "nothing of it was taken up");
 }
@@ -122,7 +131,9 @@ fn a_body_two_percent_longer_in_one_arm_is_a_regression_in_every_format() {
     let said = compare(dir.path(), &["a", "b"]).stdout;
     let slower: Vec<&str> = said.lines().filter(|line| line.contains("REGRESSION")).collect();
     assert_eq!(slower.len(), 4, "three rows and the verdict: {said}");
-    assert!(slower[0].trim_start().starts_with("graph-pdl    0/8"), "{said}");
+    assert!(slower[0].split_whitespace().take(2).eq(["graph-pdl", "0/8"]), "{said}");
+    assert!(said.contains("\nnot shown (--all shows them): 13 equivalent rows\n"), "{said}");
+    assert!(!said.lines().any(|line| line.ends_with(" equivalent")), "{said}");
 
     let json = compare(dir.path(), &["a", "b", "--format", "json"]).stdout;
     let json: serde_json::Value = serde_json::from_str(&json).unwrap();

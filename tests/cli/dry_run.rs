@@ -1,6 +1,6 @@
 //! `--dry-run`: the whole plan, and nothing else happens.
 
-use crate::program::{SMALL, names, pdl, small_run, succeed};
+use crate::program::{SMALL, names, pdl, run, small_run, succeed};
 
 fn dry(arguments: &[&str]) -> String {
     let dir = tempfile::tempdir().unwrap();
@@ -160,4 +160,29 @@ fn what_is_announced_is_what_is_measured() {
     let measured: Vec<(String, String)> =
         rows.iter().map(|row| (row.point.clone(), row.arm.name())).collect();
     assert_eq!(measured, expected);
+}
+
+#[test]
+fn a_plan_is_printed_as_json_or_refused_and_never_ignored() {
+    let text = dry(&["--format", "json", "--trigger", "0/8"]);
+    let found: serde_json::Value = serde_json::from_str(&text).unwrap();
+    assert_eq!(found["points"].as_array().unwrap().len(), 2 * 2);
+    assert!(found["expected_s"][0].as_f64().unwrap() > 0.0, "{found}");
+    let dir = tempfile::tempdir().unwrap();
+    for (command, format, code) in [
+        ("sweep", "csv", 2),
+        ("sweep", "markdown", 2),
+        ("sweep", "junit", 2),
+        ("calibrate", "markdown", 2),
+        ("calibrate", "json", 0),
+    ] {
+        let said = run(&mut pdl(
+            dir.path(),
+            [command, "--backend", "sim", "--dry-run", "--format", format],
+        ));
+        assert_eq!(said.code, Some(code), "{command} {format}: {said:?}");
+        assert_eq!(said.stderr.contains("use --format table or json"), code == 2, "{said:?}");
+    }
+    let said = run(&mut pdl(dir.path(), ["sweep", "--resume", "x", "--dry-run"]));
+    assert_eq!(said.code, Some(2), "{said:?}");
 }

@@ -2,7 +2,7 @@
 
 use crate::program::{pdl, run, succeed};
 
-const COMMANDS: [&str; 10] = [
+const COMMANDS: [&str; 11] = [
     "doctor",
     "sweep",
     "tune",
@@ -11,6 +11,7 @@ const COMMANDS: [&str; 10] = [
     "check",
     "conform",
     "inspect",
+    "kernel",
     "compare",
     "report",
 ];

@@ -116,3 +116,26 @@ fn the_page_of_its_run_shows_the_race_before_anything_else() {
     succeed(&mut pdl(dir.path(), ["report", "tune"]));
     assert_eq!(fs::read_to_string(dir.path().join("tune/report.html")).unwrap(), page);
 }
+
+#[test]
+fn quick_means_fewer_rounds_and_what_is_named_still_holds() {
+    let dir = tempfile::tempdir().unwrap();
+    let table: [(&[&str], u64, u64); 4] = [
+        (&[], 60, 20),
+        (&["--quick"], 30, 3),
+        (&["--quick", "--rounds-max", "12"], 12, 3),
+        (&["--quick", "--budget-s", "9"], 30, 9),
+    ];
+    for (at, (arguments, rounds, budget_s)) in table.into_iter().enumerate() {
+        let out = at.to_string();
+        let mut command = vec!["tune", "--out", &out, "--body-kind", "fma", "--trigger", "0/8"];
+        command.extend(SMALL);
+        command.extend(arguments);
+        succeed(&mut pdl(dir.path(), command));
+        let manifest = fs::read_to_string(dir.path().join(&out).join("manifest.json")).unwrap();
+        let manifest: Value = serde_json::from_str(&manifest).unwrap();
+        let stopping = &manifest["plan"];
+        assert_eq!(stopping["rounds_max"], rounds, "{arguments:?}: {stopping}");
+        assert_eq!(stopping["group_budget_s"], budget_s as f64, "{arguments:?}: {stopping}");
+    }
+}

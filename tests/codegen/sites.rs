@@ -2,7 +2,7 @@
 //! code holds exactly what the flags chose, where it was marked.
 
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Output};
 
 use crate::sass::{Code, parse};
 
@@ -29,21 +29,28 @@ fn tools() -> Option<(PathBuf, PathBuf)> {
     }
 }
 
-/// The machine code of the marked kernel, compiled with `flags`.
-fn compile((nvcc, cuobjdump): &(PathBuf, PathBuf), arch: u32, flags: &[&str]) -> Code {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let folder = tempfile::tempdir().unwrap();
-    let cubin = folder.path().join("marked.cubin");
-    let compiled = Command::new(nvcc)
+/// What nvcc answers to a source compiled with `flags`.
+fn nvcc(nvcc: &Path, source: &Path, cubin: &Path, arch: u32, flags: &[&str]) -> Output {
+    Command::new(nvcc)
         .args(["-cubin", "-O3", "-Werror", "all-warnings", "-I"])
-        .arg(root.join("cuda"))
+        .arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("cuda"))
         .arg(format!("-arch=sm_{arch}"))
         .args(flags)
         .arg("-o")
-        .arg(&cubin)
-        .arg(root.join("tests/codegen/marked.cu"))
+        .args([cubin, source])
         .output()
-        .unwrap();
+        .unwrap()
+}
+
+fn marked() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/codegen/marked.cu")
+}
+
+/// The machine code of the marked kernel, compiled with `flags`.
+fn compile((compiler, cuobjdump): &(PathBuf, PathBuf), arch: u32, flags: &[&str]) -> Code {
+    let folder = tempfile::tempdir().unwrap();
+    let cubin = folder.path().join("marked.cubin");
+    let compiled = nvcc(compiler, &marked(), &cubin, arch, flags);
     assert!(compiled.status.success(), "{}", String::from_utf8_lossy(&compiled.stderr));
     let listing = Command::new(cuobjdump).arg("-sass").arg(&cubin).output().unwrap();
     // Of a bare cubin the disassembler does not say the architecture.
@@ -116,4 +123,27 @@ fn stamps_read_the_timer_at_every_mark_and_keep_the_order() {
     let (sync, trigger) = (code.places("ACQBULK")[0], code.places("PREEXIT")[0]);
     let before = |place: usize| code.timer_reads().iter().filter(|&&read| read < place).count();
     assert_eq!((before(sync), before(trigger)), (2, 4), "{}", code.0.join("\n"));
+}
+
+#[test]
+fn a_site_beyond_the_last_does_not_compile() {
+    let Some((compiler, _)) = tools() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let (cubin, source) = (folder.path().join("a.cubin"), folder.path().join("a.cu"));
+    let text = std::fs::read_to_string(marked()).unwrap();
+    let table: [(&str, &[&str], bool); 6] = [
+        ("PDL_TRIGGER_SITE(31)", &[], true),
+        ("PDL_TRIGGER_SITE(32)", &[], false),
+        ("PDL_SYNC_SITE(16 * 2)", &[], false),
+        ("PDL_TRIGGER_SITE(-1)", &[], false),
+        ("PDL_TRIGGER_SITE(4)", &["-DPDL_TRIGGER_AT=32"], false),
+        ("PDL_TRIGGER_SITE(4)", &["-DPDL_SYNC_AT=-1"], false),
+    ];
+    for (mark, flags, good) in table {
+        std::fs::write(&source, text.replace("PDL_TRIGGER_SITE(4)", mark)).unwrap();
+        let output = nvcc(&compiler, &source, &cubin, 90, flags);
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.success(), good, "{mark} {flags:?}: {said}");
+        assert_eq!(said.contains("the number of a site is 0 to 31"), !good, "{said}");
+    }
 }

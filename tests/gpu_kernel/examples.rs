@@ -117,7 +117,7 @@ fn a_consumer_of_an_example_without_its_sync_is_caught() {
 /// A chain file with marks: each node in turn is given code without a sync.
 fn chain(gpu: &Rc<Gpu>, nvcc: Option<&Nvcc>, folder: &Path, name: &str) {
     let loaded = read(&folder.join("chain.toml")).unwrap();
-    let triggers = loaded.triggers(sites(&loaded.marks())).unwrap();
+    let triggers = loaded.triggers(sites(&loaded.marks().unwrap())).unwrap();
     let trigger: Trigger = triggers[0];
     let capability = gpu.facts().capability;
     let arch = format!("sm_{}{}", capability.0, capability.1);

@@ -3,6 +3,8 @@
 use std::path::Path;
 use std::process::Command;
 
+use pdl_lab::device::Device;
+
 use super::{CHAIN, SOURCE, gpu, pdl};
 
 fn said(folder: &Path, arguments: &[&str], code: i32) -> String {
@@ -37,13 +39,19 @@ fn a_buffer_that_does_not_fit_is_said() {
 #[test]
 fn an_architecture_that_this_gpu_cannot_run_is_said() {
     let Some((gpu, _nvcc, _turn)) = gpu() else { return };
+    let other = if gpu.facts().capability.0 == 9 { "sm_100" } else { "sm_90" };
     drop(gpu);
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("kernels.cu"), SOURCE).unwrap();
     std::fs::write(folder.path().join("chain.toml"), CHAIN).unwrap();
-    let said = said(folder.path(), &["kernel", "chain.toml", "--arch", "sm_75"], 1);
-    assert!(said.contains("machine code for sm_75, and this GPU is"), "{said}");
-    assert!(said.contains("compile it for this GPU"), "{said}");
+    let found = said(folder.path(), &["kernel", "chain.toml", "--arch", other], 1);
+    assert!(
+        found.contains(&format!("machine code for {other}, and what it is to run on is")),
+        "{found}"
+    );
+    assert!(found.contains("leave --arch and the chain file's arch out"), "{found}");
+    let found = said(folder.path(), &["kernel", "chain.toml", "--arch", "sm_75"], 2);
+    assert!(found.contains("programmatic launches need sm_90 or newer"), "{found}");
 }
 
 /// A hook that does as the macro says.

@@ -106,7 +106,7 @@ fn place_of(gpu: &Gpu, nvcc: &Nvcc, source: &str, chain: &str) -> Place {
     std::fs::write(folder.path().join("kernels.cu"), source).unwrap();
     std::fs::write(folder.path().join("chain.toml"), chain).unwrap();
     let loaded = read(&folder.path().join("chain.toml")).unwrap();
-    let triggers = loaded.triggers(sites(&loaded.marks())).unwrap();
+    let triggers = loaded.triggers(sites(&loaded.marks().unwrap())).unwrap();
     let mut codes = vec![Code::Off];
     codes.extend(triggers.iter().flat_map(|&t| [Code::at(t), Code::Stamped(t.sites())]));
     codes.extend(triggers.iter().filter_map(|&t| Code::delayed(t)));

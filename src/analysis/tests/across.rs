@@ -113,6 +113,12 @@ fn warnings_name_what_was_seen() {
     for (code, change) in cases {
         assert_eq!(with(change), [code]);
     }
+    // A simulated clock is not there to be locked.
+    let simulated = with(&|f| {
+        f.manifest.facts.backend = Backend::Sim;
+        f.manifest.facts.clocks_locked = Some(false);
+    });
+    assert!(simulated.iter().all(|code| code != "clocks-not-locked"), "{simulated:?}");
 }
 
 #[test]

@@ -10,6 +10,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use jiff::Timestamp;
 
 use super::device::{self, Without};
+use super::dry_run;
 use super::terminal::{self, note};
 use crate::cli::{BackendChoice, CalibrateArgs, FindingsFormat, SimulatedArgs, unread_variables};
 use crate::device::Device;
@@ -41,7 +42,7 @@ pub fn calibrate(args: &CalibrateArgs) -> Result<()> {
     let effort = effort(args, device);
     let expected = expected(&effort, device.facts());
     if args.dry_run {
-        return terminal::print(&plan(device, &effort, expected));
+        return terminal::print(&plan(device, &effort, expected, args.format)?);
     }
     let output = match named {
         Some(output) => output,
@@ -76,12 +77,31 @@ fn effort(args: &CalibrateArgs, device: &dyn Device) -> Effort {
 }
 
 /// The experiments and the time they are expected to take.
-fn plan(device: &dyn Device, effort: &Effort, expected: Duration) -> String {
-    let mut text = format!("{}\n", device.facts().label());
-    for (what, seconds) in experiments(effort, device.facts()) {
-        text += &format!("  {what:<12} {seconds:>5.1} s\n");
+fn plan(
+    device: &dyn Device,
+    effort: &Effort,
+    expected: Duration,
+    format: FindingsFormat,
+) -> Result<String> {
+    let (label, expected_s) = (device.facts().label(), expected.as_secs_f64().ceil());
+    let experiments = experiments(effort, device.facts());
+    match format {
+        FindingsFormat::Table => {
+            let mut text = format!("{label}\n");
+            for (what, seconds) in experiments {
+                text += &format!("  {what:<12} {seconds:>5.1} s\n");
+            }
+            Ok(text + &format!("expected: {expected_s:.0} s\n"))
+        }
+        FindingsFormat::Json => {
+            let one = |(what, seconds)| serde_json::json!({ "experiment": what, "s": seconds });
+            let all: Vec<_> = experiments.into_iter().map(one).collect();
+            dry_run::json(&serde_json::json!({
+                "device": label, "experiments": all, "expected_s": expected_s
+            }))
+        }
+        FindingsFormat::Markdown => Err(dry_run::no_such_form()),
     }
-    text + &format!("expected: {:.0} s\n", expected.as_secs_f64().ceil())
 }
 
 /// Measures with a progress bar, and says how long it took.

@@ -72,7 +72,7 @@ fn finish(args: &CompareArgs, comparison: &Comparison) -> Result<()> {
 
 fn render(comparison: &Comparison, args: &CompareArgs) -> Result<String> {
     match args.format {
-        CompareFormat::Table => Ok(table::plain(comparison)),
+        CompareFormat::Table => Ok(table::plain(comparison, args.all)),
         CompareFormat::Markdown => Ok(table::markdown(comparison)),
         CompareFormat::Json => json(comparison),
         CompareFormat::Junit => junit::render(comparison, &args.fail_on),

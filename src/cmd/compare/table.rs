@@ -22,17 +22,34 @@ const HEADER: [&str; 10] = [
     "verdict",
 ];
 
-/// For a terminal.
-pub fn plain(comparison: &Comparison) -> String {
+/// For a terminal: rows that are equivalent or could be run in neither only where `all` are asked for.
+pub fn plain(comparison: &Comparison, all: bool) -> String {
     let mut text = head(comparison, harmless, "");
-    for rows in comparison.rows.chunk_by(|a, b| a.group == b.group) {
+    let told = |row: &&Row| all || !matches!(row.verdict, Change::Equivalent | Change::Skipped);
+    let shown: Vec<Row> = comparison.rows.iter().filter(told).cloned().collect();
+    for rows in shown.chunk_by(|a, b| a.group == b.group) {
         let _ = writeln!(text, "\n{}{}\n", rows[0].group, sentinel(comparison, &rows[0].group));
         text += &table(rows, false);
     }
     text += &rest(comparison, harmless);
-    text += legend(comparison);
+    if !shown.is_empty() {
+        text += legend(comparison);
+    }
+    let left = comparison.rows.len() - shown.len();
+    if left > 0 {
+        let _ = writeln!(text, "\nnot shown (--all shows them): {}", unshown(comparison));
+    }
     let _ = writeln!(text, "verdict: {}", overall(comparison));
     text
+}
+
+/// How many rows are left out of the table, by verdict.
+fn unshown(comparison: &Comparison) -> String {
+    let counts = [Change::Equivalent, Change::Skipped].map(|verdict| {
+        let count = comparison.count(verdict);
+        (count > 0).then(|| format!("{count} {} rows", verdict.name()))
+    });
+    counts.into_iter().flatten().collect::<Vec<_>>().join(", ")
 }
 
 /// For a comment: the verdict, the rows that decide it, and all rows folded away.

@@ -6,7 +6,7 @@ use std::time::Instant;
 use jiff::Timestamp;
 
 use super::super::{sweep, terminal};
-use super::{again, first};
+use super::{again, dry_run, first};
 use crate::chain::{Mode, Trigger};
 use crate::chain_file::{Loaded, Mark, read, sites};
 use crate::cli::KernelArgs;
@@ -23,6 +23,7 @@ pub struct Ready {
     pub marks: Vec<Mark>,
     pub triggers: Vec<Trigger>,
     pub build: Build,
+    pub arch: String,
     pub compiler: String,
     pub began: Instant,
 }
@@ -40,7 +41,7 @@ pub fn run(args: &KernelArgs, file: &Path) -> Result<()> {
     for (axis, values) in &args.set {
         loaded.choose(axis, values)?;
     }
-    let marks = loaded.marks();
+    let marks = loaded.marks()?;
     let triggers = chosen(args, loaded.triggers(sites(&marks))?)?;
     if args.timeline && !loaded.stamped() {
         let cause = "no source has both PDL_STAMP(begin) and PDL_STAMP(end)";
@@ -50,9 +51,8 @@ pub fn run(args: &KernelArgs, file: &Path) -> Result<()> {
         ));
     }
     if args.dry_run {
-        let arch = arch(args, &loaded, (9, 0));
-        let ready = compile(args, loaded, marks, triggers, arch, None)?;
-        return terminal::print(&dry_run(args, &ready));
+        let ready = compile(args, loaded, marks, triggers, None)?;
+        return dry_run::print(args, &ready, &plan(args, &ready));
     }
     measure(args, loaded, marks, triggers)
 }
@@ -65,7 +65,8 @@ fn chosen(args: &KernelArgs, all: Vec<Trigger>) -> Result<Vec<Trigger>> {
     if let Some(unknown) = unknown {
         let names: Vec<String> = all.iter().map(ToString::to_string).collect();
         let cause = format!("the chain file tries {}", names.join(", "));
-        return Err(Error::usage(format!("use --trigger {unknown}"), cause));
+        return Err(Error::usage(format!("use --trigger {unknown}"), cause)
+            .remedy("name some of these, or mark the site in a source and list it in [sweep]"));
     }
     let mut kept = all;
     if !args.trigger.is_empty() {
@@ -80,10 +81,23 @@ fn chosen(args: &KernelArgs, all: Vec<Trigger>) -> Result<Vec<Trigger>> {
     Ok(kept)
 }
 
-/// The target that was asked for, or that of the device.
-fn arch(args: &KernelArgs, loaded: &Loaded, (major, minor): (u32, u32)) -> String {
-    let given = args.arch.clone().or_else(|| loaded.file.arch.clone());
-    given.unwrap_or_else(|| format!("sm_{major}{minor}"))
+/// The target that was asked for, or that of the device; without one, of an H200.
+fn target(args: &KernelArgs, loaded: &Loaded, device: Option<(u32, u32)>) -> Result<Target> {
+    let named = match (&args.arch, &loaded.file.arch) {
+        (Some(arch), _) => Target::named(arch).map_err(|cause| {
+            Error::usage(format!("use --arch {arch}"), cause)
+                .remedy("leave --arch out for that of the GPU (sm_90 without one)")
+        })?,
+        (None, Some(arch)) => Target::named(arch.get_ref()).map_err(|cause| {
+            loaded.error(arch.span(), cause).remedy("leave arch out for that of the GPU")
+        })?,
+        (None, None) => {
+            let (major, minor) = device.unwrap_or((9, 0));
+            Target { arch: format!("sm_{major}{minor}"), capability: (major, minor) }
+        }
+    };
+    // Without a device any machine code of the target will do.
+    Ok(Target { capability: device.unwrap_or(named.capability), ..named })
 }
 
 fn compile(
@@ -91,10 +105,10 @@ fn compile(
     loaded: Loaded,
     marks: Vec<Mark>,
     triggers: Vec<Trigger>,
-    arch: String,
     capability: Option<(u32, u32)>,
 ) -> Result<Ready> {
     let began = Instant::now();
+    let target = target(args, &loaded, capability)?;
     let cache = Cache::open(args.cache.as_deref())?;
     // Cubins alone need no compiler.
     let needed = loaded.file.sources.iter().any(|source| !source.get_ref().ends_with(".cubin"));
@@ -109,11 +123,6 @@ fn compile(
         codes.extend(triggers.iter().filter_map(|&trigger| Code::delayed(trigger)));
         codes.extend(kernel::distinct_syncs(&triggers).into_iter().map(Code::without_sync));
     }
-    // Without a device any machine code of the target will do.
-    let digits: String = arch.chars().filter(char::is_ascii_digit).collect();
-    let number: u32 = digits.parse().unwrap_or(90);
-    let capability = capability.unwrap_or((number / 10, number % 10));
-    let target = Target { arch, capability };
     let build = Build::new(&loaded, &codes, &target, nvcc.as_ref(), &cache).map_err(tell)?;
     let mut said: Vec<&str> = Vec::new();
     for cubin in build.cubins.iter().filter(|cubin| !cubin.said.trim().is_empty()) {
@@ -122,6 +131,9 @@ fn compile(
         }
     }
     said.iter().for_each(|text| terminal::raw(text));
+    for doubt in &build.arguments.doubts {
+        terminal::note(format_args!("warning: {doubt}"));
+    }
     if args.unsafe_no_sync {
         for (trigger, kernel) in build.without_sync(&triggers) {
             terminal::note(format_args!(
@@ -134,7 +146,8 @@ fn compile(
         build.demand_syncs(&[Trigger::Implicit])?;
     }
     let compiler = nvcc.map_or_else(String::new, |nvcc| nvcc.version);
-    Ok(Ready { loaded, marks, triggers, build, compiler, began })
+    let arch = target.arch;
+    Ok(Ready { loaded, marks, triggers, build, arch, compiler, began })
 }
 
 /// What the compiler said goes to the user as it is; the error says which source.
@@ -154,27 +167,6 @@ fn plan(args: &KernelArgs, ready: &Ready) -> Plan {
     }
 }
 
-/// What would be measured.
-fn dry_run(args: &KernelArgs, ready: &Ready) -> String {
-    use std::fmt::Write;
-    let plan = plan(args, ready);
-    let record = ready.record(args);
-    let mut text = format!("{}\n", record.name);
-    for (variant, points) in record.variants.iter().zip(plan.groups()) {
-        let axes = variant.axes_text();
-        let axes = if axes.is_empty() { String::new() } else { format!("{axes}: ") };
-        let _ = writeln!(text, "{axes}{}", variant.nodes_text());
-        for point in points {
-            let trigger = point.trigger.map_or("no trigger".to_owned(), |t| t.to_string());
-            let names: Vec<String> = point.arms.iter().map(ToString::to_string).collect();
-            let _ = writeln!(text, "  {} {trigger:<12} {}", point.point, names.join(" "));
-        }
-    }
-    let compiled = ready.build.cubins.iter().filter(|cubin| !cubin.cached).count();
-    let _ = writeln!(text, "{} cubins, {compiled} of them compiled now", ready.build.cubins.len());
-    text
-}
-
 #[cfg(feature = "cuda")]
 fn measure(
     args: &KernelArgs,
@@ -185,8 +177,7 @@ fn measure(
     use crate::gpu::UserChains;
     let gpu = std::rc::Rc::new(super::super::device::open_own(args.no_gate, args.deadline_s)?);
     let capability = gpu.facts().capability;
-    let arch = arch(args, &loaded, capability);
-    let ready = compile(args, loaded, marks, triggers, arch, Some(capability))?;
+    let ready = compile(args, loaded, marks, triggers, Some(capability))?;
     let device = UserChains::new(&gpu, &ready.loaded, &ready.build);
     let plan = plan(args, &ready);
     if args.timeline {

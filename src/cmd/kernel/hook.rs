@@ -1,17 +1,61 @@
 //! A library with a launch hook: which edges of what it launches are worth being programmatic.
 
+use std::fmt::Write;
 use std::path::Path;
 
 #[cfg(feature = "cuda")]
 pub use with_gpu::run;
 
+use super::super::{dry_run, terminal};
 use crate::cli::KernelArgs;
 use crate::error::Result;
+use crate::kernel::{HookKernel, hook_file};
 
 #[cfg(not(feature = "cuda"))]
-pub fn run(_: &KernelArgs, _: &Path) -> Result<()> {
+pub fn run(args: &KernelArgs, library: &Path) -> Result<()> {
     use crate::error::{Error, Kind};
-    Err(Error::new(Kind::NoGpu, "use the GPU", "this program was built without the cuda feature"))
+    let cause = "this program was built without the cuda feature";
+    if args.dry_run {
+        return without_gpu(args, library, cause);
+    }
+    Err(Error::new(Kind::NoGpu, "use the GPU", cause)
+        .remedy("--dry-run shows what the file of the library says without a GPU"))
+}
+
+/// What can be said of a library where nothing can be captured.
+fn without_gpu(args: &KernelArgs, library: &Path, why: &str) -> Result<()> {
+    let file = hook_file(library)?;
+    if dry_run::as_json(args.format)? {
+        let found = serde_json::json!({ "hook": file, "not_checked": unseen(why) });
+        return terminal::print(&dry_run::json(&found)?);
+    }
+    let mut text = format!("{}: exports {}\n", library.display(), file.exports.join(", "));
+    for kernel in &file.kernels {
+        let HookKernel { name, arch, syncs, triggers } = kernel;
+        let _ = writeln!(text, "  {name}, sm_{arch}: syncs {syncs}, triggers {triggers}");
+    }
+    match file.kernels.as_slice() {
+        [] => {
+            text += "  no kernel in uncompressed machine code: build it with --no-compress, or its \
+                       syncs are unknown\n"
+        }
+        kernels if kernels.iter().all(|kernel| kernel.syncs == 0) => {
+            text += "  no kernel has a sync: every edge would be refused\n";
+        }
+        _ => {}
+    }
+    text += "checked: it is a shared library, and exports the hook\n";
+    for line in unseen(why) {
+        let _ = writeln!(text, "not checked: {line}");
+    }
+    terminal::print(&text)
+}
+
+fn unseen(why: &str) -> [String; 2] {
+    [
+        format!("nodes and edges of what pdl_launch queues, which take a GPU to capture ({why})"),
+        "results and races: pdl kernel --library LIB --check, with a GPU".into(),
+    ]
 }
 
 #[cfg(feature = "cuda")]
@@ -20,7 +64,7 @@ mod with_gpu {
 
     use jiff::Timestamp;
 
-    use super::super::super::{device, terminal};
+    use super::super::super::device;
     use super::*;
     use crate::attach::{self, Flips, Options, Progress};
     use crate::chain::{Dependency, Submission};
@@ -37,15 +81,19 @@ mod with_gpu {
     const ROUNDS: usize = 30;
 
     pub fn run(args: &KernelArgs, library: &Path) -> Result<()> {
-        if !matches!(args.format, Format::Table | Format::Json) {
-            return Err(Error::usage("print the edges of a graph so", "there is no such form")
-                .remedy("use --format table or json"));
-        }
-        let gpu = Rc::new(device::open_own(args.no_gate, args.deadline_s)?);
+        // What is wrong with the file is known before a device is asked.
+        hook_file(library)?;
+        let gpu = match device::open_own(args.no_gate, args.deadline_s) {
+            Err(error) if args.dry_run => return without_gpu(args, library, error.cause()),
+            gpu => Rc::new(gpu?),
+        };
         let hook = Rc::new(Hook::open(library, &args.hook_argument)?);
         let mut graph = hook.attach(&gpu)?;
         if args.dry_run {
-            return terminal::print(&attach::listing_table(graph.listing()));
+            return terminal::print(&match dry_run::as_json(args.format)? {
+                true => dry_run::json(graph.listing())?,
+                false => attach::listing_table(graph.listing()),
+            });
         }
         if args.check {
             return check(args, &mut graph);

@@ -17,9 +17,6 @@ use crate::measure::{Plan, Stopping};
 use crate::record::{RunDir, Verdict};
 use crate::stats::Interval;
 
-/// Most rounds of a race.
-const ROUNDS_MAX: u32 = 60;
-const ROUNDS_MAX_QUICK: u32 = 30;
 /// Rounds of every comparison of edges, and seconds that all of them may take.
 const EDGE_ROUNDS: u32 = 20;
 const EDGE_BUDGET_S: f64 = 10.0;
@@ -36,8 +33,7 @@ pub fn tune(
     device: &UserChains,
 ) -> Result<()> {
     let format = timeline::format(args)?;
-    let rounds_max = if args.quick { ROUNDS_MAX_QUICK } else { ROUNDS_MAX };
-    plan.stopping = Stopping::race(rounds_max);
+    plan.stopping = Stopping::race(args.quick);
     race::without_controls(&mut plan, &[]);
     let own = ready.record(args);
     let mut run = RunDir::create(args.out.as_deref(), race::TUNE, Timestamp::now())?;

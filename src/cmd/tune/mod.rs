@@ -133,7 +133,9 @@ fn race_all(
     }
     let health = device.health();
     let throttle = health.throttle.clone();
-    recorder.finish(&endings, throttle, began.elapsed(), health, outcome)?;
+    let took = began.elapsed();
+    recorder.finish(&endings, throttle, took, health, outcome)?;
+    terminal::note(format_args!("took {:.1} s", took.as_secs_f64()));
     Ok(raced)
 }
 

@@ -98,7 +98,7 @@ fn best_ns(device: &Marked, plan: &Plan) -> f64 {
 #[test]
 fn sites_race_as_triggers_do() {
     let device = Marked(SimDevice::h200(3));
-    let mut plan = plan(Stopping::race(60));
+    let mut plan = plan(Stopping::race(false));
     without_controls(&mut plan, &[]);
     assert!(plan.points.iter().all(|point| !point.arms.contains(&Arm::GraphFull)));
     let dir = tempfile::tempdir().unwrap();
@@ -128,7 +128,7 @@ fn sites_race_as_triggers_do() {
 #[test]
 fn edges_that_are_not_worth_it_are_said() {
     let device = Marked(SimDevice::h200(3));
-    let plan = plan(Stopping::race(6));
+    let plan = plan(Stopping { rounds_max: 6, ..Stopping::race(false) });
     let mut sink = Nowhere;
     let found = race_group(&device, &plan, &plan.points, &|_, _| None, &mut sink).unwrap();
     let mut findings = Findings::new(&device, &plan, &[found], Some(&own()));

@@ -13,7 +13,7 @@ use super::launch::{Config, Launch};
 use super::module::{Function, Module};
 use super::prepared::{UserChain, piece};
 use crate::chain::Submission;
-use crate::chain_file::stamp_hash;
+use crate::chain_file::{ResolvedNode, stamp_hash};
 use crate::error::Result;
 use crate::gpu::driver::fault;
 use crate::gpu::graph;
@@ -65,6 +65,7 @@ pub struct Stamping {
     graph: Option<CudaGraph>,
     records: CudaSlice<u8>,
     node_blocks: Vec<u32>,
+    kernels: u32,
     /// What sources name.
     names: Vec<String>,
     // Dropped last: the launches are of their kernels.
@@ -117,7 +118,11 @@ impl Stamping {
             Submission::Stream => return Ok(None),
         };
         let names = device.loaded.stamp_names();
-        Ok(Some(Stamping { launches, graph, records, node_blocks, names, _modules: modules }))
+        let launch = |node: &ResolvedNode| (node.kernel.clone(), Config::of(node));
+        let same = resolved.nodes.iter().all(|node| launch(node) == launch(&resolved.nodes[0]));
+        let kernels = if same { 1 } else { resolved.nodes.len() as u32 };
+        let _modules = modules;
+        Ok(Some(Stamping { launches, graph, records, node_blocks, kernels, names, _modules }))
     }
 
     /// Runs it and keeps the run of the median duration.
@@ -194,6 +199,7 @@ impl Stamping {
             numbers.iter().map(|&number| record.moment(number).map_or(f64::NAN, after))
         });
         let named = NamedStamps { names, ns: moments.collect() };
-        Some(Stamps { grid_blocks: 0, node_blocks, blocks, duration_ns, named })
+        let kernels = self.kernels;
+        Some(Stamps { grid_blocks: 0, node_blocks, kernels, blocks, duration_ns, named })
     }
 }
