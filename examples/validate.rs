@@ -1,21 +1,51 @@
-//! Holds both models of the simulated device against recorded runs of a GPU:
-//! `cargo run --release --no-default-features --example validate -- RUN…`
+//! Holds both models of the simulated device against measured sweeps of a GPU:
 //!
-//! Prints a Markdown table of errors; `--rows` prints every row as CSV in its place, `--profile
-//! FILE` takes another profile than the built-in one.
+//! ```text
+//! cargo run --release --no-default-features --example validate -- [OPTIONS] DATA…
+//! ```
+//!
+//! DATA are run directories of `pdl sweep`, or the files that `--pack FILE` makes of one. Prints a
+//! Markdown table of errors. `--table` and `--svg` write the table and the chart that are kept
+//! under plots/.
 
-use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use pdl_lab::analysis::summarise;
+use clap::Parser;
 use pdl_lab::error::{Error, Result};
-use pdl_lab::profile::{self, BUILT_IN, Model};
-use pdl_lab::record::read_run;
-use pdl_lab::sim::validation::{Compared, best_triggers, compare, errors, signs};
+use pdl_lab::plot::validation;
+use pdl_lab::profile::{self, BUILT_IN, Profile};
+use pdl_lab::record::write_atomically;
+use pdl_lab::sim::validation::{Compared, Sweep, command, compare, report, same_device, section};
+
+/// Hold both models against measured sweeps.
+#[derive(Parser)]
+struct Options {
+    /// Profile of the device; the built-in one without it.
+    #[arg(long, value_name = "FILE")]
+    profile: Option<PathBuf>,
+    /// Print every row as CSV in place of the table.
+    #[arg(long)]
+    rows: bool,
+    /// Write the table of every sweep to this file.
+    #[arg(long, value_name = "FILE.md")]
+    table: Option<PathBuf>,
+    /// Write the chart to this file.
+    #[arg(long, value_name = "FILE.svg")]
+    svg: Option<PathBuf>,
+    /// Make one file of one run directory, and nothing else.
+    #[arg(long, value_name = "FILE.csv")]
+    pack: Option<PathBuf>,
+    /// What the file of --pack should say beside the run.
+    #[arg(long, requires = "pack", default_value = "")]
+    note: String,
+    /// Run directories, or files of --pack.
+    #[arg(required = true)]
+    data: Vec<PathBuf>,
+}
 
 fn main() -> ExitCode {
-    match run() {
+    match run(&Options::parse()) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("validate: {error}");
@@ -24,35 +54,56 @@ fn main() -> ExitCode {
     }
 }
 
-fn run() -> Result<()> {
-    let mut profile = BUILT_IN.clone();
-    let (mut as_rows, mut compared) = (false, Vec::new());
-    let mut arguments = std::env::args().skip(1);
-    while let Some(argument) = arguments.next() {
-        match &*argument {
-            "--rows" => as_rows = true,
-            "--profile" => {
-                let missing = || Error::usage("use --profile", "it needs a file");
-                profile = profile::read(Path::new(&arguments.next().ok_or_else(missing)?))?;
-            }
-            path => {
-                let run = read_run(Path::new(path))?;
-                let summary = summarise(&run.manifest, &run.points, &run.samples);
-                let before = compared.iter().map(|row: &Compared| row.group + 1).max();
-                let mut rows = compare(&profile, &run.points, &summary);
-                rows.iter_mut().for_each(|row| row.group += before.unwrap_or(0));
-                compared.extend(rows);
-            }
-        }
+fn run(options: &Options) -> Result<()> {
+    let mut sweeps = Sweep::read_all(&options.data)?;
+    if let Some(path) = &options.pack {
+        let [sweep] = sweeps.as_mut_slice() else {
+            return Err(Error::usage("use --pack", "a file holds one run").remedy("name one run"));
+        };
+        sweep.provenance.note.clone_from(&options.note);
+        return write(path, &sweep.to_csv());
     }
-    if compared.is_empty() {
-        return Err(Error::usage("validate", "there is no run to compare with"));
+    let profile = match &options.profile {
+        Some(path) => profile::read(path)?,
+        None => BUILT_IN.clone(),
+    };
+    sweeps.iter().try_for_each(|sweep| same_device(&profile, sweep))?;
+    let compared: Vec<Vec<Compared>> =
+        sweeps.iter().map(|sweep| compare(&profile, &sweep.rows)).collect();
+    let all: Vec<Compared> = compared.iter().flatten().cloned().collect();
+    if let Some(path) = &options.svg {
+        write(path, &validation(&all, &caption(&profile, &sweeps)))?;
     }
-    match as_rows {
-        true => print_rows(&compared),
-        false => print_table(&compared),
+    if let Some(path) = &options.table {
+        let chart = options.svg.as_deref().and_then(Path::file_name).and_then(|name| name.to_str());
+        let parts: Vec<(&Sweep, &[Compared])> =
+            sweeps.iter().zip(&compared).map(|(sweep, rows)| (sweep, rows.as_slice())).collect();
+        write(path, &report(&profile, &own_command(), chart, &parts))?;
+    }
+    match (options.rows, options.table.is_some() || options.svg.is_some()) {
+        (true, _) => print_rows(&all),
+        (false, false) => print!("{}", section(&all)),
+        (false, true) => {}
     }
     Ok(())
+}
+
+/// The command line as somebody else would give it.
+fn own_command() -> String {
+    command("validate", &std::env::args().skip(1).collect::<Vec<_>>())
+}
+
+fn caption(profile: &Profile, sweeps: &[Sweep]) -> String {
+    let of = |sweep: &Sweep| {
+        let provenance = &sweep.provenance;
+        format!("{}: {}, driver {}", sweep.name, provenance.device, provenance.driver)
+    };
+    let sweeps: Vec<String> = sweeps.iter().map(of).collect();
+    format!("profile {} · measured: {}", profile.name, sweeps.join("; "))
+}
+
+fn write(path: &Path, text: &str) -> Result<()> {
+    write_atomically(path, text.as_bytes())
 }
 
 fn print_rows(rows: &[Compared]) {
@@ -60,7 +111,8 @@ fn print_rows(rows: &[Compared]) {
         "point,arm,trigger,grid_blocks,block_threads,preamble_kind,body_kind,measured_ns,closed_ns,\
          events_ns"
     );
-    for row in rows {
+    for compared in rows {
+        let row = &compared.row;
         let trigger = row.trigger.map(|trigger| trigger.to_string()).unwrap_or_default();
         let ns = |ns: Option<f64>| ns.map(|ns| format!("{ns:.1}")).unwrap_or_default();
         println!(
@@ -71,53 +123,9 @@ fn print_rows(rows: &[Compared]) {
             row.chain.shape.block_threads,
             row.chain.preamble.kind,
             row.chain.body.kind,
-            row.measured_ns,
-            ns(row.closed_ns),
-            ns(row.events_ns),
-        );
-    }
-}
-
-fn print_table(rows: &[Compared]) {
-    println!("| rows | model | n | median | 95 % | largest |");
-    println!("|------|-------|---|--------|------|---------|");
-    let mut parts: BTreeMap<String, Vec<&Compared>> = BTreeMap::new();
-    for row in rows {
-        let trigger = row.trigger.map_or("no trigger".to_owned(), |trigger| trigger.to_string());
-        let keys = [
-            "all".to_owned(),
-            format!("arm {}", row.arm),
-            format!("body {}", row.chain.body.kind),
-            format!("body {}, {trigger}", row.chain.body.kind),
-            format!("block {}", row.chain.shape.block_threads),
-            format!("grid {}", row.chain.shape.grid_blocks),
-        ];
-        keys.into_iter().for_each(|key| parts.entry(key).or_default().push(row));
-    }
-    for (part, rows) in &parts {
-        for model in [Model::Closed, Model::Events] {
-            let Some(found) = errors(rows.iter().copied(), model) else { continue };
-            let percent = |part: f64| format!("{:.1} %", 100.0 * part);
-            println!(
-                "| {part} | {} | {} | {} | {} | {} |",
-                model.name(),
-                found.rows,
-                percent(found.median),
-                percent(found.p95),
-                percent(found.most)
-            );
-        }
-    }
-    for model in [Model::Closed, Model::Events] {
-        let (effects, right) = signs(rows, model);
-        let (lanes, best) = best_triggers(rows, model);
-        let uncovered = rows.iter().filter(|row| row.by(model).is_none()).count();
-        println!(
-            "\n{}: {uncovered} of {} rows are not covered. Of the effects that the measurement \
-             decides {right} of {effects} have the right sign; the best trigger is in the measured \
-             plateau in {best} of {lanes} sweeps that have one.",
-            model.name(),
-            rows.len()
+            row.period_ns,
+            ns(compared.closed_ns),
+            ns(compared.events_ns),
         );
     }
 }

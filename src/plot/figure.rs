@@ -120,13 +120,18 @@ impl<'a> Figure<'a> {
         panel
     }
 
-    /// A vertical axis at the panel's left edge: grid lines, tick labels, and what it measures.
-    pub(super) fn y_axis(&mut self, panel: Panel, scale: &Scale, label: &str) {
+    /// Grid lines across a panel, with tick labels at its left edge.
+    pub(super) fn y_ticks(&mut self, panel: Panel, scale: &Scale) {
         for (value, text) in scale.ticks(((panel.bottom - panel.top) / 34.0) as usize) {
             let y = scale.px(value);
             self.canvas.line(&[(panel.left, y), (panel.right, y)], &Stroke::solid(GRID, 1.0));
             self.canvas.text(&text, (panel.left - 7.0, y), Font::new(SMALL, INK), Anchor::End);
         }
+    }
+
+    /// A vertical axis at the panel's left edge: grid lines, tick labels, and what it measures.
+    pub(super) fn y_axis(&mut self, panel: Panel, scale: &Scale, label: &str) {
+        self.y_ticks(panel, scale);
         let room = panel.bottom - panel.top + 30.0;
         let lines = layout::wrap(label, SMALL, false, room, 2);
         let middle = (panel.top + panel.bottom) / 2.0;

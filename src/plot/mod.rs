@@ -24,6 +24,7 @@ mod spread;
 mod stamped;
 mod style;
 mod triggers;
+mod validation;
 
 #[cfg(test)]
 mod fixture;
@@ -36,6 +37,7 @@ use std::collections::BTreeMap;
 
 pub use self::edges::edges;
 pub use self::gantt::{Lanes, SM_LANES_BLOCKS, SM_LANES_NODES, timeline};
+pub use self::validation::validation;
 
 use crate::chain::{Arm, Submission, Trigger};
 use crate::record::{PlanPoint, SampleRow, SummaryRow};

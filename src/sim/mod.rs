@@ -13,6 +13,7 @@ mod covered;
 mod demand;
 mod events;
 mod execute;
+pub mod fit;
 mod fixed;
 mod forecast;
 mod hop;

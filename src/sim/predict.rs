@@ -30,15 +30,26 @@ pub fn simulate(profile: &Profile, chain: &Chain, arm: Arm, seed: u64) -> Result
 /// Unsupported where the device cannot hold or launch the chain, or the event-driven model does not
 /// cover it; usage where none could.
 pub fn predict(profile: &Profile, model: Model, chain: &Chain, arm: Arm) -> Result<f64> {
+    let runs = match model {
+        Model::Closed => 1,
+        Model::Events => RUNS,
+    };
+    predict_over(profile, model, chain, arm, runs)
+}
+
+/// The same as the mean of so many runs of the model.
+pub(super) fn predict_over(
+    profile: &Profile,
+    model: Model,
+    chain: &Chain,
+    arm: Arm,
+    runs: u64,
+) -> Result<f64> {
     chain.validate()?;
     let load = Load::of(profile, chain, arm)?;
     if model == Model::Events {
         covered::check(profile, chain)?;
     }
-    let runs = match model {
-        Model::Closed => 1,
-        Model::Events => RUNS,
-    };
     let duration_ns = |seed| Recorded { chain, arm, load: &load, model, seed }.duration_ns();
     let sum_ns: f64 = (0..runs).map(duration_ns).sum();
     Ok(sum_ns / runs as f64 / f64::from(chain.nodes))
