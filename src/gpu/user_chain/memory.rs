@@ -162,11 +162,14 @@ impl Buffers {
         run: &dyn Fn() -> Result<()>,
         external: Option<External>,
     ) -> Result<()> {
-        run()?;
         if !self.found.get() {
+            run()?;
             self.find_written(loaded)?;
             self.found.set(true);
         }
+        // From what the buffers were filled with: a chain may write what it reads, and may have run.
+        self.restore()?;
+        run()?;
         let copies = self
             .compared
             .borrow()

@@ -174,9 +174,6 @@ fn triggers() -> Vec<Stage> {
 /// How nodes share SMs and memory: programmatic rows, and waves.
 fn programmatic() -> Vec<Stage> {
     vec![
-        stage("waves", &[("placement.refill_ns", 0.0, 2000.0)], |row| {
-            row.native() && row.computes() && !row.one_wave()
-        }),
         stage("blocks that are placed", &[("placement.block_ns", 0.0, 3.0)], |row| {
             row.bare() && row.subject() && row.blocks() > 2 * row.device.sm_count
         }),
@@ -190,7 +187,13 @@ fn programmatic() -> Vec<Stage> {
         ),
         stage(
             "triggers in computing bodies",
-            &[("issue.straggler_warps", 0.1, 16.0), ("issue.busy_entry_ns", 0.0, 20000.0)],
+            &[
+                ("placement.refill_ns", 0.0, 2000.0),
+                ("issue.freed_entry_ns", 0.0, 1000.0),
+                ("issue.few_straggler_warps", 0.1, 16.0),
+                ("issue.straggler_warps", 0.1, 16.0),
+                ("issue.many_straggler_warps", 0.1, 16.0),
+            ],
             |row| row.subject() && row.computes() && !row.implicit(),
         ),
         stage(
