@@ -269,7 +269,8 @@ pub struct BlockCosts {
 pub struct Placement {
     /// Time between two blocks of a grid that begin on free SMs.
     pub block_ns: Constant,
-    /// Earliest to latest programmatic launch in a stream, after the same trigger.
+    /// Twice what the latest programmatic launches in a stream come late, after the same trigger: three
+    /// of four come at once.
     pub stream_launch_spread_ns: Constant,
     /// End of a block to the begin of the next in its slot, grid already launched.
     pub refill_ns: Constant,

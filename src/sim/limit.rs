@@ -197,8 +197,9 @@ mod tests {
         close(of(&spin, Arm::GraphFull), full, LimitBy::Launch);
         let wait = hop.barrier_ns.max(2000.0 + hop.acquire_ns);
         close(of(&spin, Arm::Persistent), 4000.0 + hops * wait, LimitBy::Barrier);
-        let rate = hops * hop.launch_ns;
-        close(limit(profile, &spin, Arm::GraphPdl, 100.0, 0.0), rate, LimitBy::LaunchRate);
+        let crowded = Chain { shape: Shape { grid_blocks: 528, ..spin.shape }, ..spin };
+        let rate = hops * Hop::of(profile, Arm::Graph, 528).launch_ns;
+        close(limit(profile, &crowded, Arm::GraphPdl, 100.0, 0.0), rate, LimitBy::LaunchRate);
         assert_eq!(of(&spin, Arm::Sentinel), None);
         // Multiply-adds of preamble and body share the schedulers.
         let busy = profile.issue.busy_warp_cycles.value / profile.issue.lone_warp_cycles.value;

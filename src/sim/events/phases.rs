@@ -136,7 +136,9 @@ impl Engine<'_> {
         let sm = scheduler / rates.schedulers;
         let served = self.schedulers[scheduler as usize].served(rates);
         while let Some((node, block)) = self.sms[sm as usize].enters(scheduler, served) {
-            self.signal(node, block, self.now_ns - self.work.freed_ns);
+            let freed_ns = self.now_ns - self.work.freed_ns;
+            let begin_ns = self.block(node, block).begin_ns;
+            self.signal(node, block, freed_ns.max(begin_ns));
         }
         let state = &mut self.schedulers[scheduler as usize];
         let next_ns = state.share(rates);
@@ -355,7 +357,8 @@ impl Engine<'_> {
         {
             let exits = self.work.fires == Fires::Exit;
             let latency_ns = if exits { exit_launch_ns } else { launch_ns };
-            let apart_ns = self.work.launch_spread_ns * (by_chance(self.seed, node, NODE) - 0.5);
+            let late = (by_chance(self.seed, node, NODE) - PROMPT).max(0.0);
+            let apart_ns = self.work.launch_spread_ns * late;
             let at_ns = self.window.node(node).fired_ns + latency_ns + apart_ns;
             self.queue.push(at_ns.max(self.now_ns), What::Launch(node + 1));
         }
@@ -428,6 +431,8 @@ impl Engine<'_> {
 
 /// Stands for a whole node in the place of a block.
 const NODE: u32 = u32::MAX;
+/// Three launches of four come at once, the others late by up to half of their spread.
+const PROMPT: f64 = 0.58;
 /// Bits of each number.
 const BITS: u64 = (1 << 21) - 1;
 

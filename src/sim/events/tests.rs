@@ -105,6 +105,57 @@ fn blocks_on_one_sm_share_its_schedulers_and_the_elder_comes_first() {
 }
 
 #[test]
+fn a_trigger_at_entry_waits_for_the_elder_block_on_a_full_scheduler() {
+    let of = |warps, freed_ns| {
+        let work = Work {
+            sms: 1,
+            grid_blocks: 1,
+            cluster_sms: vec![1],
+            preamble: Piece::Fixed(0.0),
+            body: Piece::Issue(1000.0),
+            fires: Fires::AtEntry,
+            freed_ns,
+            issue: IssueRates { warps, ..plain().issue },
+            ..plain()
+        };
+        let mut triggers = Vec::new();
+        run(&work, 3, 1, &mut |_, blocks| triggers.push(blocks[0].trigger_ns));
+        triggers
+    };
+    // The second node begins 300 ns after the first one's trigger, amid the first one's body, which
+    // takes 1,000 ns a warp and begins after 30. One warp leaves turns, two leave none.
+    assert_eq!(of(1, 0.0)[..2], [5.0, 305.0 + 5.0]);
+    assert_eq!(of(2, 0.0)[..2], [5.0, 30.0 + 2000.0]);
+    assert_eq!(of(2, 70.0)[..2], [5.0, 30.0 + 2000.0 - 70.0]);
+}
+
+#[test]
+fn warps_that_do_not_divide_by_the_schedulers_follow_each_other_and_go_on_for_themselves() {
+    // Six warps on four schedulers: one block has two of them on two schedulers, two blocks have
+    // three on each. 100 and 200 multiply-adds a warp at one a ns.
+    let end_ns = |blocks| {
+        let work = Work {
+            sms: 1,
+            grid_blocks: blocks,
+            cluster_sms: vec![1],
+            link: Link::Full(500.0),
+            wait: Wait::Nothing,
+            preamble: Piece::Issue(100.0),
+            body: Piece::Issue(200.0),
+            issue: IssueRates { schedulers: 4, warps: 1, more: 2, ..plain().issue },
+            ..plain()
+        };
+        run(&work, 1, 1, &mut |_, _| {}).end_ns
+    };
+    let (before_ns, after_ns) = (10.0, 20.0 + 30.0);
+    assert!((end_ns(1) - (before_ns + 2.0 * 300.0 + after_ns)).abs() < 1e-3, "{}", end_ns(1));
+    // All schedulers are busy to the end but for the way from the preamble to the body.
+    let both = end_ns(2);
+    let least = before_ns + 3.0 * 300.0 + 30.0;
+    assert!((least..least + 25.0).contains(&both), "{both} {least}");
+}
+
+#[test]
 fn memory_is_shared_by_block_by_sm_and_by_all() {
     let streaming = |blocks: u32, slots: u32, source: f64| {
         let memory = MemoryRates { block: 10.0, sm: 15.0, source, beside_alu: 1.0, bend: 50.0 };
