@@ -15,7 +15,7 @@ use pdl_lab::error::{Error, Result};
 use pdl_lab::profile::{self, BUILT_IN, Constant};
 use pdl_lab::record::write_atomically;
 use pdl_lab::sim::fit::{Calibrated, Finding, Options, Outcome, StageReport, fit};
-use pdl_lab::sim::validation::{Sweep, command};
+use pdl_lab::sim::validation::{Sweep, own_command};
 
 /// Fit the constants of a profile to measured sweeps.
 #[derive(Parser)]
@@ -72,7 +72,7 @@ fn run(arguments: &Arguments) -> Result<()> {
         seed: arguments.seed,
     };
     let mut fitted = fit(&profile, &sweeps, &options, &mut print_stage)?;
-    let command = own_command();
+    let command = own_command("fit");
     fitted.provenance = format!("{}; {command}", before(&profile.provenance));
     fitted.validate().map_err(|cause| Error::failed("keep the fitted profile", cause))?;
     let text = format!("# Made by\n#     {command}\n\n{}", fitted.to_toml());
@@ -84,11 +84,6 @@ fn run(arguments: &Arguments) -> Result<()> {
 /// What was said of a profile before it was fitted.
 fn before(provenance: &str) -> &str {
     provenance.split("; cargo run").next().unwrap_or_default()
-}
-
-/// The command line as somebody else would give it.
-fn own_command() -> String {
-    command("fit", &std::env::args().skip(1).collect::<Vec<_>>())
 }
 
 fn print_stage(report: &StageReport) {

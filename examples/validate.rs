@@ -16,7 +16,9 @@ use pdl_lab::error::{Error, Result};
 use pdl_lab::plot::validation;
 use pdl_lab::profile::{self, BUILT_IN, Profile};
 use pdl_lab::record::write_atomically;
-use pdl_lab::sim::validation::{Compared, Sweep, command, compare, report, same_device, section};
+use pdl_lab::sim::validation::{
+    Compared, Sweep, compare, own_command, report, same_device, section,
+};
 
 /// Hold both models against measured sweeps.
 #[derive(Parser)]
@@ -78,7 +80,7 @@ fn run(options: &Options) -> Result<()> {
         let chart = options.svg.as_deref().and_then(Path::file_name).and_then(|name| name.to_str());
         let parts: Vec<(&Sweep, &[Compared])> =
             sweeps.iter().zip(&compared).map(|(sweep, rows)| (sweep, rows.as_slice())).collect();
-        write(path, &report(&profile, &own_command(), chart, &parts))?;
+        write(path, &report(&profile, &own_command("validate"), chart, &parts))?;
     }
     match (options.rows, options.table.is_some() || options.svg.is_some()) {
         (true, _) => print_rows(&all),
@@ -86,11 +88,6 @@ fn run(options: &Options) -> Result<()> {
         (false, true) => {}
     }
     Ok(())
-}
-
-/// The command line as somebody else would give it.
-fn own_command() -> String {
-    command("validate", &std::env::args().skip(1).collect::<Vec<_>>())
 }
 
 fn caption(profile: &Profile, sweeps: &[Sweep]) -> String {

@@ -38,6 +38,8 @@ pub fn work(chain: &Chain, arm: Arm, load: &Load) -> Work {
     };
     let streams = load.stream;
     let latency_ns = streams.map_or(0.0, |stream| stream.latency_ns);
+    let code_ns = trigger_code_ns(chain, arm, load);
+    let head_ns = |own_ns: f64| own_ns + latency_ns + code_ns;
     Work {
         sms: profile.device.sm_count,
         slots: load.blocks_per_sm,
@@ -65,8 +67,8 @@ pub fn work(chain: &Chain, arm: Arm, load: &Load) -> Work {
         acquire_ns: hop.acquire_ns,
         preamble: preamble(chain, load),
         fetch: fetch(chain, load),
-        head_ns: load.head_ns + latency_ns + trigger_code_ns(chain, arm, load),
-        late_head_ns: late_head_ns(load, chain) + latency_ns + trigger_code_ns(chain, arm, load),
+        head_ns: head_ns(load.head_ns),
+        late_head_ns: head_ns(late_head_ns(load, chain)),
         body: body(chain, load),
         tail_ns: load.tail_ns,
         first_spread_ns: match chain.body.kind.streams() {

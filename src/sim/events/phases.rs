@@ -11,11 +11,10 @@ impl Engine<'_> {
     /// The end of what a block does for a fixed time before its sync.
     pub(super) fn approach(&mut self, node: u32, block: u32) {
         let Piece::Issue(units) = self.work.preamble else { return self.arrive(node, block) };
+        let parts = self.work.issue.parts();
         let waiting = self.block(node, block);
         waiting.phase = Phase::Preamble;
         let sm = waiting.sm;
-        let parts = self.work.issue.parts();
-        let waiting = self.block(node, block);
         (waiting.parts_early, waiting.parts_late) = (parts, parts);
         self.issue(sm, Job::preamble(node, block, units));
     }
@@ -74,13 +73,9 @@ impl Engine<'_> {
         if state.parts_early == 0 {
             return self.arrive(node, block);
         }
-        let open = match self.work.wait {
-            _ if node == 0 => true,
-            Wait::Nothing => true,
-            Wait::Grid(_) => self.window.node(node).gate_ns <= self.now_ns,
-            Wait::Neighbour(_) => false,
-        };
-        match open {
+        // Who polls a flag does so for the whole block.
+        let polls = node > 0 && matches!(self.work.wait, Wait::Neighbour(_));
+        match !polls && self.gate_ns(node, block) <= self.now_ns {
             true => self.go_ahead(scheduler, node, block, by),
             false => self.block(node, block).came |= 1 << by,
         }
@@ -114,11 +109,15 @@ impl Engine<'_> {
 
     /// The body of a block.
     fn body_job(&self, node: u32, block: u32, units: f64) -> Job {
-        let mark = match self.work.fires {
-            Fires::Work(part) => Some(part * units),
+        Job::body(node, block, units, self.mark(units))
+    }
+
+    /// Where in `amount` of a body's work its trigger stands; `None` where it is not in it.
+    fn mark(&self, amount: f64) -> Option<f64> {
+        match self.work.fires {
+            Fires::Work(part) => Some(part * amount),
             _ => None,
-        };
-        Job::body(node, block, units, mark)
+        }
     }
 
     fn go_on(&mut self, reached: &mut Vec<Reached>) {
@@ -189,16 +188,7 @@ impl Engine<'_> {
         if let Some((node, block)) = self.sms[sm as usize].newcomers.pop_front() {
             self.begin(node, block);
         }
-        let gate_ns = match self.work.wait {
-            _ if node == 0 => f64::NEG_INFINITY,
-            Wait::Nothing => f64::NEG_INFINITY,
-            Wait::Grid(_) => self.window.node(node).gate_ns,
-            Wait::Neighbour(ns) => {
-                let neighbour = (block + 1) % self.work.grid_blocks;
-                let primary = self.block(node - 1, neighbour);
-                if primary.phase == Phase::Ended { primary.end_ns + ns } else { f64::INFINITY }
-            }
-        };
+        let gate_ns = self.gate_ns(node, block);
         // Warps that come late to the sync hide each other's way to the body.
         let head_ns = self.work.late_head_ns;
         let waits = gate_ns == f64::INFINITY || self.holds(gate_ns);
@@ -214,6 +204,20 @@ impl Engine<'_> {
         arrived.phase = Phase::Head;
         self.released(node, block);
         self.queue.push(release_ns + head_ns, What::Timer { node, block });
+    }
+
+    /// From when on nothing holds a block in its sync; infinite where that is not known.
+    fn gate_ns(&mut self, node: u32, block: u32) -> f64 {
+        match self.work.wait {
+            _ if node == 0 => f64::NEG_INFINITY,
+            Wait::Nothing => f64::NEG_INFINITY,
+            Wait::Grid(_) => self.window.node(node).gate_ns,
+            Wait::Neighbour(ns) => {
+                let neighbour = (block + 1) % self.work.grid_blocks;
+                let primary = self.block(node - 1, neighbour);
+                if primary.phase == Phase::Ended { primary.end_ns + ns } else { f64::INFINITY }
+            }
+        }
     }
 
     /// Whether the return of the sync is an event to come, which takes all that wait along.
@@ -271,10 +275,6 @@ impl Engine<'_> {
     /// The body's work begins, or waits for what was fetched for it.
     fn body(&mut self, node: u32, block: u32) {
         let (now_ns, work) = (self.now_ns, self.work);
-        let part = match work.fires {
-            Fires::Work(part) => Some(part),
-            _ => None,
-        };
         let state = self.block(node, block);
         if !state.fetched {
             state.phase = Phase::Fetching;
@@ -284,8 +284,8 @@ impl Engine<'_> {
         let sm = state.sm;
         match work.body {
             Piece::Fixed(ns) => {
-                if let Some(part) = part {
-                    self.signal(node, block, now_ns + part * ns);
+                if let Some(mark_ns) = self.mark(ns) {
+                    self.signal(node, block, now_ns + mark_ns);
                 }
                 self.end_at(node, block, now_ns + ns);
             }
@@ -308,10 +308,7 @@ impl Engine<'_> {
     /// The first byte of a block's stream has come.
     fn stream(&mut self, node: u32, block: u32) {
         let Piece::Stream(bytes) = self.work.body else { return };
-        let mark = match self.work.fires {
-            Fires::Work(part) => Some(part * bytes),
-            _ => None,
-        };
+        let mark = self.mark(bytes);
         let state = self.block(node, block);
         state.phase = Phase::Body;
         let sm = state.sm;

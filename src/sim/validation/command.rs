@@ -3,9 +3,14 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
+/// The command line that runs `example` now.
+pub fn own_command(example: &str) -> String {
+    command(example, &std::env::args().skip(1).collect::<Vec<_>>())
+}
+
 /// The command that ran `example` with these arguments: files that are all of a folder's with their
 /// ending stand as `folder/*.csv`.
-pub fn command(example: &str, arguments: &[String]) -> String {
+fn command(example: &str, arguments: &[String]) -> String {
     let mut left = arguments;
     let mut text = format!("cargo run --release --no-default-features --example {example} --");
     while let Some(first) = left.first() {

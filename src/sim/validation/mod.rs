@@ -8,7 +8,7 @@ mod table;
 #[cfg(test)]
 mod tests;
 
-pub use command::command;
+pub use command::own_command;
 pub use regret::{Regret, regret, regrets};
 pub use sweep::{Measured, Provenance, Sweep};
 pub use table::{report, section};
