@@ -43,6 +43,7 @@ pub fn work(chain: &Chain, arm: Arm, load: &Load) -> Work {
     Work {
         sms: profile.device.sm_count,
         slots: load.blocks_per_sm,
+        most_warps: most_warps(chain, load),
         grid_blocks: chain.shape.grid_blocks,
         cluster_blocks: chain.shape.cluster_blocks,
         cluster_sms: profile.device.cluster_sms.clone(),
@@ -94,6 +95,20 @@ fn late_head_ns(load: &Load, chain: &Chain) -> f64 {
     load.head_ns * (2.0 / load.block_warps(chain)).min(1.0)
 }
 
+/// Warps that an SM holds, in the measure of `issue`: those of its blocks, and room for part of a
+/// block where only threads are scarce.
+fn most_warps(chain: &Chain, load: &Load) -> u32 {
+    let device = &load.profile.device;
+    let block = chain.shape.block_threads.div_ceil(32);
+    let all = device.sm_threads / 32;
+    let own = load.blocks_per_sm * block;
+    let most = if load.blocks_per_sm == all / block { all } else { own };
+    match block % device.sm_schedulers {
+        0 => most / device.sm_schedulers,
+        _ => most,
+    }
+}
+
 /// Blocks' turns on the schedulers.
 fn issue(chain: &Chain, load: &Load) -> IssueRates {
     let (issue, ghz) = (&load.profile.issue, sm_ghz(load.profile));
@@ -104,6 +119,7 @@ fn issue(chain: &Chain, load: &Load) -> IssueRates {
         lone: ghz / issue.lone_warp_cycles.value,
         scheduler: ghz / issue.busy_warp_cycles.value,
         elder: issue.elder_ratio.value,
+        peer: if warps > 20 { 0.65 } else { 1.0 },
         schedulers: if more == 0 { 1 } else { schedulers },
         warps: warps / schedulers,
         more,

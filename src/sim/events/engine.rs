@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 
 use super::memory::{Memory, Reached};
 use super::node::{Block, Phase, Window};
+use super::phases::uniform;
 use super::queue::{Queue, What};
 use super::sm::{Job, Scheduler, Slots, Sm};
 use super::work::{Fires, Link, Piece, Work};
@@ -34,7 +35,7 @@ pub fn run(work: &Work, nodes: u32, seed: u64, see: &mut dyn FnMut(u32, &[Block]
 pub(super) struct Dispatcher {
     pub(super) slots: Slots,
     /// Slots of blocks that have exited, and when they can be used, in order of time.
-    pub(super) freed: VecDeque<(f64, u32)>,
+    pub(super) freed: VecDeque<(f64, u32, u32)>,
     /// Nodes to be placed, in order, and the next block of the first.
     pub(super) nodes: VecDeque<u32>,
     pub(super) block: u32,
@@ -63,7 +64,7 @@ pub(super) struct Engine<'a> {
 
 impl<'a> Engine<'a> {
     fn new(work: &'a Work, nodes: u32, seed: u64, see: &'a mut dyn FnMut(u32, &[Block])) -> Self {
-        let slots = Slots::new(work.sms, work.slots);
+        let slots = Slots::new(work.sms, work.most_warps, work.issue.block_warps());
         Engine {
             work,
             nodes,
@@ -106,6 +107,7 @@ impl<'a> Engine<'a> {
             What::Place => self.place(),
             What::Approach { node, block } => self.approach(node, block),
             What::Timer { node, block } => self.timer(node, block),
+            What::Enter { node, block } => self.enter(node, block, self.now_ns),
             What::Issue { scheduler, version } => self.issued(scheduler, version),
             What::Release(node) => self.release(node),
             What::Heads(node) => self.heads(node),
@@ -140,14 +142,14 @@ impl<'a> Engine<'a> {
             if node > self.window.first() + self.work.run_ahead {
                 return;
             }
-            while let Some(&(at_ns, sm)) = self.dispatcher.freed.front()
+            while let Some(&(at_ns, sm, units)) = self.dispatcher.freed.front()
                 && at_ns <= self.now_ns
             {
-                self.dispatcher.slots.give(sm);
+                self.dispatcher.slots.give(sm, units);
                 self.dispatcher.freed.pop_front();
             }
             let Some(placed) = self.place_one(node) else {
-                if let Some(&(at_ns, _)) = self.dispatcher.freed.front() {
+                if let Some(&(at_ns, _, _)) = self.dispatcher.freed.front() {
                     self.wake(at_ns - self.now_ns);
                 }
                 return;
@@ -190,9 +192,9 @@ impl<'a> Engine<'a> {
         let placed = self.block(node, block);
         (placed.sm, placed.place) = (sm, place);
         let scheduler = self.scheduler(sm, place, 0);
-        match self.work.hogs && self.schedulers[scheduler as usize].hogged() {
+        match self.schedulers[scheduler as usize].hogged() {
             true => self.sms[sm as usize].newcomers.push_back((node, block)),
-            false => self.begin(node, block),
+            false => self.begin(node, block, false),
         }
     }
 
@@ -203,12 +205,22 @@ impl<'a> Engine<'a> {
         sm * issue.schedulers + (place * warps + by) % issue.schedulers
     }
 
-    /// A block's first instruction.
-    pub(super) fn begin(&mut self, node: u32, block: u32) {
+    /// A block comes to the trigger at its entry, which counts from `at_ns` unless it is starved.
+    fn enter(&mut self, node: u32, block: u32, at_ns: f64) {
+        let Block { sm, place, .. } = *self.block(node, block);
+        let scheduler = self.scheduler(sm, place, 0);
+        match self.schedulers[scheduler as usize].served(&self.work.issue).is_some() {
+            true => self.sms[sm as usize].entering.push((node, block, scheduler)),
+            false => self.signal(node, block, at_ns),
+        }
+    }
+
+    /// A block's first instruction, in a `gap` between turns or at once.
+    pub(super) fn begin(&mut self, node: u32, block: u32, gap: bool) {
         let (now_ns, work) = (self.now_ns, self.work);
         let placed = self.block(node, block);
         (placed.begin_ns, placed.phase) = (now_ns, Phase::Approach);
-        let (sm, place) = (placed.sm, placed.place);
+        let sm = placed.sm;
         placed.fetched = work.fetch.is_none();
         let stays = work.link == Link::Stays && node > 0;
         let entry_ns = if stays { work.acquire_ns } else { work.entry_ns };
@@ -216,15 +228,17 @@ impl<'a> Engine<'a> {
             Piece::Fixed(ns) => ns,
             _ => 0.0,
         };
+        let entry_ns = entry_ns + if gap { GAP_NS } else { 0.0 };
         self.queue.push(now_ns + entry_ns + fixed_ns, What::Approach { node, block });
         if let Some(fetch) = work.fetch {
             self.memory.begin(now_ns, sm, (node, block), fetch.bytes, None);
         }
         if work.fires == Fires::AtEntry {
-            let scheduler = self.scheduler(sm, place, 0);
-            match self.schedulers[scheduler as usize].served(&work.issue).is_some() {
-                true => self.sms[sm as usize].entering.push((node, block, scheduler)),
-                false => self.signal(node, block, now_ns + work.entry_trigger_ns),
+            let warps = f64::from(work.issue.warps.max(1));
+            let loses = gap && uniform(self.seed.rotate_left(7), node, block) < LOSES * (warps - 4.0);
+            match loses {
+                true => self.queue.push(now_ns + LOST_NS, What::Enter { node, block }),
+                false => self.enter(node, block, now_ns + work.entry_trigger_ns),
             }
         }
         let launched = self.window.node(node);
@@ -236,6 +250,11 @@ impl<'a> Engine<'a> {
         }
     }
 }
+
+/// TODO.
+const LOSES: f64 = 0.02;
+const LOST_NS: f64 = 300.0;
+const GAP_NS: f64 = 150.0;
 
 /// Ranges of SMs that a cluster stays in.
 fn groups(sizes: &[u32]) -> impl Iterator<Item = std::ops::Range<u32>> {

@@ -4,7 +4,7 @@ use super::engine::Engine;
 use super::memory::Reached;
 use super::node::{Block, Node, Phase};
 use super::queue::What;
-use super::sm::{Job, Scheduler};
+use super::sm::{Job, PAIR_WARPS, Scheduler};
 use super::work::{Fires, Link, Piece, Wait};
 
 impl Engine<'_> {
@@ -36,7 +36,6 @@ impl Engine<'_> {
     /// Adds the part of a block's work that is done on one scheduler, `by` after its first warp's.
     fn add(&mut self, scheduler: u32, by: u32, job: Job) {
         let rates = &self.work.issue;
-        // Which of two nodes is served first differs from SM to SM on an H200.
         let rank = by_chance(self.seed.rotate_left(32), job.node, job.block);
         let part = job.part(rates.warps + u32::from(by < rates.more), by);
         self.schedulers[scheduler as usize].add(part, rank);
@@ -47,21 +46,88 @@ impl Engine<'_> {
         let mut done = std::mem::take(&mut self.done);
         let now_ns = self.now_ns;
         self.schedulers[scheduler as usize].advance(now_ns, |job, ended| done.push((*job, ended)));
+        let any = done.iter().any(|&(_, ended)| ended);
+        if any {
+            self.gap(scheduler);
+        }
         for (job, ended) in done.drain(..) {
             let Job { node, block, .. } = job;
             match (job.early, ended) {
                 (true, _) => self.approached(scheduler, &job),
                 (false, false) => self.signal(node, block, now_ns),
                 (false, true) => {
-                    let state = self.block(node, block);
-                    state.parts_late -= 1;
-                    if state.parts_late == 0 {
-                        self.tail(node, block);
+                    let state = &mut self.schedulers[scheduler as usize];
+                    match state.warps() >= PAIR_WARPS {
+                        true => self.starve(scheduler, &job),
+                        false => self.worked(node, block, job.by),
                     }
                 }
             }
         }
         self.done = done;
+    }
+
+    /// A part of a block's body is done, and its last instructions.
+    fn worked(&mut self, node: u32, block: u32, by: u32) {
+        let warps = self.work.issue.part_warps(by);
+        let state = self.block(node, block);
+        state.parts_late -= 1;
+        if state.parts_late == 0 {
+            self.tail(node, block);
+        } else {
+            self.leave(node, block, warps);
+        }
+    }
+
+    fn leave(&mut self, node: u32, block: u32, warps: u32) {
+        let most = self.work.issue.block_warps();
+        let state = self.block(node, block);
+        let warps = warps.min(most - state.left);
+        state.left += warps;
+        let sm = state.sm;
+        self.free(sm, warps, self.work.tail_ns);
+    }
+
+    fn starve(&mut self, scheduler: u32, job: &Job) {
+        let Job { node, block, by, .. } = *job;
+        let u = uniform(self.seed.rotate_left(23), node, block * 4 + by);
+        let part = SLIPS * (1.0 - u / SLIP);
+        if part >= 1.0 {
+            return self.worked(node, block, by);
+        }
+        let slip = (part.max(0.0) * f64::from(self.work.issue.part_warps(by))) as u32;
+        if slip > 0 {
+            self.leave(node, block, slip);
+        }
+        self.schedulers[scheduler as usize].leaving.push((node, block, by));
+    }
+
+    /// A turn of a scheduler is over: who waits for a gap may go on.
+    fn gap(&mut self, scheduler: u32) {
+        let rates = &self.work.issue;
+        let sm = scheduler / rates.schedulers;
+        let mut at = 0;
+        while let Some(&(node, block)) = self.sms[sm as usize].newcomers.get(at) {
+            let place = self.block(node, block).place;
+            if self.scheduler(sm, place, 0) == scheduler {
+                self.sms[sm as usize].newcomers.remove(at);
+                self.begin(node, block, true);
+            } else {
+                at += 1;
+            }
+        }
+        let free = self.schedulers[scheduler as usize].warps() < PAIR_WARPS;
+        let wins = WINS_PER_WARP * f64::from(rates.warps.max(1));
+        let mut leaving = std::mem::take(&mut self.schedulers[scheduler as usize].leaving);
+        let (seed, now_ns) = (self.seed.rotate_left(13), self.now_ns);
+        leaving.retain(|&(node, block, by)| {
+            let goes = free || uniform(seed ^ now_ns.to_bits(), node, block) < wins;
+            if goes {
+                self.worked(node, block, by);
+            }
+            !goes
+        });
+        self.schedulers[scheduler as usize].leaving = leaving;
     }
 
     /// A part of a block has come to its sync. Its warps go on where the primary has ended,
@@ -184,10 +250,6 @@ impl Engine<'_> {
         let now_ns = self.now_ns;
         let arrived = self.block(node, block);
         arrived.arrive_ns = now_ns;
-        let sm = arrived.sm;
-        if let Some((node, block)) = self.sms[sm as usize].newcomers.pop_front() {
-            self.begin(node, block);
-        }
         let gate_ns = self.gate_ns(node, block);
         // Warps that come late to the sync hide each other's way to the body.
         let head_ns = self.work.late_head_ns;
@@ -361,6 +423,15 @@ impl Engine<'_> {
         }
     }
 
+    fn free(&mut self, sm: u32, units: u32, in_ns: f64) {
+        let in_ns = self.work.refill_ns + in_ns;
+        let at_ns = self.now_ns + in_ns;
+        let freed = &mut self.dispatcher.freed;
+        let at = freed.partition_point(|&(other, _, _)| other <= at_ns);
+        freed.insert(at, (at_ns, sm, units));
+        self.wake(in_ns);
+    }
+
     /// A block's last instruction.
     pub(super) fn exit(&mut self, node: u32, block: u32) {
         let (now_ns, work) = (self.now_ns, self.work);
@@ -375,8 +446,8 @@ impl Engine<'_> {
             self.window.ensure(node + 1, work.grid_blocks);
             self.put(node + 1, block, sm);
         } else {
-            self.dispatcher.freed.push_back((now_ns + work.refill_ns, sm));
-            self.wake(work.refill_ns);
+            let left = self.block(node, block).left;
+            self.free(sm, work.issue.block_warps() - left, 0.0);
         }
         if let Wait::Neighbour(ns) = work.wait {
             self.wake_neighbour(node, block, ns);
@@ -430,17 +501,28 @@ impl Engine<'_> {
 const NODE: u32 = u32::MAX;
 /// Three launches of four come at once, the others late by up to half of their spread.
 const PROMPT: f64 = 0.58;
+const SLIP: f64 = 0.25;
+const SLIPS: f64 = 1.1;
+const WINS_PER_WARP: f64 = 0.15;
 /// Bits of each number.
 const BITS: u64 = (1 << 21) - 1;
 
 /// A number from 0 to 1 for each block of each node of a seed (the finaliser of splitmix64): the
 /// mean of three, near the middle mostly, as ends of blocks are that do the same.
 pub(super) fn by_chance(seed: u64, node: u32, block: u32) -> f64 {
+    let z = mix(seed, node, block);
+    let sum: u64 = [43, 22, 1].iter().map(|shift| z >> shift & BITS).sum();
+    sum as f64 / (3 * BITS) as f64
+}
+
+pub(super) fn uniform(seed: u64, node: u32, block: u32) -> f64 {
+    (mix(seed, node, block) >> 43) as f64 / BITS as f64
+}
+
+fn mix(seed: u64, node: u32, block: u32) -> u64 {
     let place = u64::from(node) << 32 | u64::from(block);
     let z = seed ^ place.wrapping_add(1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
     let z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
     let z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-    let z = z ^ (z >> 31);
-    let sum: u64 = [43, 22, 1].iter().map(|shift| z >> shift & BITS).sum();
-    sum as f64 / (3 * BITS) as f64
+    z ^ (z >> 31)
 }

@@ -24,6 +24,13 @@ pub enum What {
         /// Block of the node.
         block: u32,
     },
+    /// A block that lost the gap in which it began comes to the trigger at its entry.
+    Enter {
+        /// Node.
+        node: u32,
+        /// Block of the node.
+        block: u32,
+    },
     /// Work that shares a scheduler may be done.
     Issue {
         /// Scheduler.

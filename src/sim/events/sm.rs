@@ -8,7 +8,9 @@ use super::work::IssueRates;
 const NONE: f64 = 1e-4;
 
 /// Warps of a block that keep a scheduler busy by themselves: one's gaps are the other's turns.
-const PAIR_WARPS: f64 = 2.0;
+pub const PAIR_WARPS: f64 = 2.0;
+
+const PEER_SPREAD: f64 = 1.2;
 
 /// Work of one block on a scheduler of its SM.
 #[derive(Clone, Copy, Debug)]
@@ -69,7 +71,7 @@ pub struct Sm {
     /// warp's scheduler.
     pub entering: Vec<(u32, u32, u32)>,
     /// Places of resident blocks, a bit each: a block's warps follow those of the place before.
-    places: u32,
+    places: u64,
 }
 
 impl Sm {
@@ -105,6 +107,8 @@ pub struct Scheduler {
     at_ns: f64,
     /// Counts changes: an event that was made before the last one is stale.
     pub version: u32,
+    /// Blocks whose work here is done and whose last instructions find no turn.
+    pub leaving: Vec<(u32, u32, u32)>,
 }
 
 impl Scheduler {
@@ -135,24 +139,36 @@ impl Scheduler {
     pub fn served(&self, rates: &IssueRates) -> Option<(u32, u32)> {
         let first = self.jobs.first()?;
         let warps: f64 = self.jobs.iter().map(|job| job.warps).sum();
-        let full = rates.more == 0 && (first.warps >= PAIR_WARPS || warps > PAIR_WARPS);
+        let full = (first.warps >= PAIR_WARPS || warps > PAIR_WARPS);
         full.then_some((first.node, first.block))
     }
 
-    /// Whether the one whose turn it is is before its sync: it does not let go of its scheduler.
+    /// Whether a newcomer does not get to its first instruction: the one whose turn it is leaves no
+    /// turn to others and is before its sync, or others wait for what turns it leaves.
     pub fn hogged(&self) -> bool {
-        self.jobs.first().is_some_and(|job| job.early)
+        self.jobs.first().is_some_and(|job| {
+            job.warps >= PAIR_WARPS && (job.early || self.jobs.len() > 1)
+        })
     }
 
-    /// Adds a job; the others have been brought up to date. Of two nodes' jobs that of the higher
-    /// `rank` is served first.
+    /// Warps before their sync that are at work on it.
+    pub fn warps(&self) -> f64 {
+        self.jobs.iter().filter(|job| job.early).map(|job| job.warps).sum()
+    }
+
+    /// Adds a job; the others have been brought up to date. Whose turn it is and who leaves no
+    /// turn to others goes on; all else are served in the order of their age.
     pub fn add(&mut self, job: Job, rank: f64) {
         let job = Job { rank, ..job };
+        let single = job.warps < PAIR_WARPS;
         let before = |other: &Job| match other.node == job.node {
             true => other.block < job.block,
-            false => other.rank > job.rank,
+            false if single && other.warps < PAIR_WARPS => other.rank > job.rank,
+            false => other.node < job.node,
         };
-        let at = self.jobs.partition_point(before);
+        let stays = self.jobs.first().is_some_and(|first| first.warps >= PAIR_WARPS);
+        let from = usize::from(stays && self.jobs[0].node != job.node);
+        let at = from + self.jobs[from..].iter().take_while(|other| before(other)).count();
         self.jobs.insert(at, job);
     }
 
@@ -165,11 +181,24 @@ impl Scheduler {
         let mut rest = &mut self.jobs[..];
         // Who can use least of its turns comes first, since turns fall with age: a job that is
         // not kept from its lone rate leaves the rest to the others.
-        while let Some((job, others)) = rest.split_first_mut() {
-            let parts = geometric(rates.elder, others.len() as i32 + 1);
-            let turns = (free / parts).min(rates.lone * job.warps);
-            job.rate = turns / job.warps;
-            free -= turns;
+        while let Some(first) = rest.first() {
+            let node = first.node;
+            let peers = rest.iter().take_while(|job| job.node == node).count();
+            let (group, others) = rest.split_at_mut(peers);
+            let nodes = 1 + others.chunk_by(|a, b| a.node == b.node).count() as i32;
+            let mut turns = free / geometric(rates.elder, nodes);
+            for at in 0..peers {
+                let job = &mut group[at];
+                let peer = match rates.peer < 1.0 {
+                    true => (rates.peer + PEER_SPREAD * (job.rank - 0.5)).clamp(0.2, 1.0),
+                    false => 1.0,
+                };
+                let parts = geometric(peer, (peers - at) as i32);
+                let own = (turns / parts).min(rates.lone * job.warps);
+                job.rate = own / job.warps;
+                turns -= own;
+                free -= own;
+            }
             rest = others;
         }
         let next = self.jobs.iter().map(|job| job.left.min(job.mark).max(0.0) / job.rate);
@@ -188,6 +217,8 @@ fn geometric(ratio: f64, count: i32) -> f64 {
 /// SMs by the number of blocks that they hold, so that the emptiest is found at once.
 #[derive(Debug)]
 pub struct Slots {
+    /// Units of a block.
+    block: u32,
     /// Blocks that an SM holds at most.
     most: u32,
     /// For each number of resident blocks the SMs that hold as many, a bit each.
@@ -198,44 +229,44 @@ pub struct Slots {
 
 impl Slots {
     /// Empty SMs that hold `most` blocks each.
-    pub fn new(sms: u32, most: u32) -> Slots {
+    pub fn new(sms: u32, most: u32, block: u32) -> Slots {
         let words = sms.div_ceil(64) as usize;
         let mut levels = vec![vec![0; words]; most as usize + 1];
         (0..sms as usize).for_each(|sm| levels[0][sm / 64] |= 1 << (sm % 64));
-        Slots { most, levels, held: vec![0; sms as usize] }
+        Slots { block, most, levels, held: vec![0; sms as usize] }
     }
 
     /// Takes a slot on the SM that holds fewest blocks, the first of equals; `None` where no SM
     /// has one.
     pub fn take(&mut self) -> Option<u32> {
-        let levels = &self.levels[..self.most as usize];
+        let levels = &self.levels[..=(self.most - self.block) as usize];
         let sm = levels.iter().find_map(|level| {
             let word = level.iter().position(|&word| word != 0)?;
             Some(word as u32 * 64 + level[word].trailing_zeros())
         })?;
-        self.shift(sm, 1);
+        self.shift(sm, self.block as i32);
         Some(sm)
     }
 
     /// Takes a slot on an SM of a range for each block of a cluster, on the emptiest first; takes
     /// none where they do not all fit.
     pub fn take_cluster(&mut self, sms: std::ops::Range<u32>, blocks: u32) -> Option<Vec<u32>> {
-        let free: u32 = sms.clone().map(|sm| self.most - self.held[sm as usize]).sum();
+        let free: u32 = sms.clone().map(|sm| (self.most - self.held[sm as usize]) / self.block).sum();
         if free < blocks {
             return None;
         }
         let emptiest = |slots: &Slots| sms.clone().min_by_key(|&sm| slots.held[sm as usize]);
         let taken = (0..blocks).filter_map(|_| {
             let sm = emptiest(self)?;
-            self.shift(sm, 1);
+            self.shift(sm, self.block as i32);
             Some(sm)
         });
         Some(taken.collect())
     }
 
     /// Gives a slot back.
-    pub fn give(&mut self, sm: u32) {
-        self.shift(sm, -1);
+    pub fn give(&mut self, sm: u32, units: u32) {
+        self.shift(sm, -(units as i32));
     }
 
     /// Blocks that `blocks` more would find beside them on the SMs of a range.

@@ -75,6 +75,8 @@ pub struct IssueRates {
     pub scheduler: f64,
     /// Turns of a block for one turn of the block on its SM that is served before it.
     pub elder: f64,
+    /// The same of blocks of one node.
+    pub peer: f64,
     /// Schedulers of an SM that are told apart: one where a block's warps divide by them.
     pub schedulers: u32,
     /// Warps that a block has on each of them at least.
@@ -84,6 +86,16 @@ pub struct IssueRates {
 }
 
 impl IssueRates {
+    /// Warps of a block, of a scheduler where they do the same.
+    pub fn block_warps(&self) -> u32 {
+        self.warps * self.schedulers + self.more
+    }
+
+    /// Warps that a block has on the scheduler `by` after its first warp's.
+    pub fn part_warps(&self, by: u32) -> u32 {
+        self.warps + u32::from(by < self.more)
+    }
+
     /// Schedulers on which a block has warps, of those that are told apart.
     pub fn parts(&self) -> u32 {
         if self.warps > 0 { self.schedulers } else { self.more }
@@ -112,6 +124,8 @@ pub struct Work {
     pub sms: u32,
     /// Blocks of this shape that one SM holds.
     pub slots: u32,
+    /// Warps that one SM holds, in the measure of a block's warps of `issue`.
+    pub most_warps: u32,
     /// Blocks of the grid.
     pub grid_blocks: u32,
     /// Blocks of a cluster.
