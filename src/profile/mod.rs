@@ -297,8 +297,25 @@ pub struct Issue {
     pub lone_warp_cycles: Constant,
     /// Cycles a multiply-add where warps never let their scheduler wait.
     pub busy_warp_cycles: Constant,
-    /// Turns of a block for one turn of the block on its SM that is served before it.
+    /// Turns of a node's blocks for one turn of those on their SM that are served before them.
     pub elder_ratio: Constant,
+    /// Turns of a block of more than 640 threads for one turn of the block of its node that is at
+    /// work with it and is served before it. Smaller blocks share evenly.
+    pub wide_peer_ratio: Constant,
+    /// What that differs by from block to block, up to half of it either way.
+    pub wide_peer_spread: Constant,
+    /// Chance that the last instructions of a block that is done win the gap between two preambles,
+    /// for each of its warps on the scheduler.
+    pub gap_exit_per_warp: Constant,
+    /// Chance that some of its warps leave before that.
+    pub gap_quick_chance: Constant,
+    /// Chance that a block that begins in a gap loses it before the trigger at its entry, for each
+    /// of its warps on the scheduler beyond four.
+    pub gap_lost_per_warp: Constant,
+    /// How much later it then comes to that trigger.
+    pub gap_lost_ns: Constant,
+    /// How much longer the way to its first work is for a block that begins in a gap.
+    pub gap_entry_ns: Constant,
     /// Instructions of a warp around its preamble's multiply-adds.
     pub preamble_instructions: Constant,
     /// The same around its body's.

@@ -100,6 +100,10 @@ impl Profile {
             ("noise.memory_ratio", &self.noise.memory_ratio),
             ("memory.beside_alu_ratio", &self.memory.beside_alu_ratio),
             ("issue.elder_ratio", &self.issue.elder_ratio),
+            ("issue.wide_peer_ratio", &self.issue.wide_peer_ratio),
+            ("issue.gap_exit_per_warp", &self.issue.gap_exit_per_warp),
+            ("issue.gap_quick_chance", &self.issue.gap_quick_chance),
+            ("issue.gap_lost_per_warp", &self.issue.gap_lost_per_warp),
         ];
         if let Some((name, part)) = parts.iter().find(|(_, part)| part.value > 1.0) {
             return Err(format!("{name} {} is above 1", part.value));
@@ -108,6 +112,8 @@ impl Profile {
             ("issue.lone_warp_cycles", &self.issue.lone_warp_cycles),
             ("issue.busy_warp_cycles", &self.issue.busy_warp_cycles),
             ("issue.elder_ratio", &self.issue.elder_ratio),
+            ("issue.wide_peer_ratio", &self.issue.wide_peer_ratio),
+            ("issue.gap_quick_chance", &self.issue.gap_quick_chance),
             ("memory.hbm_bytes_per_ns", &self.memory.hbm_bytes_per_ns),
             ("memory.hbm_latency_ns", &self.memory.hbm_latency_ns),
             ("memory.l2_bytes_per_ns", &self.memory.l2_bytes_per_ns),

@@ -1,8 +1,8 @@
 //! From a chain and an arm to what the event-driven model runs.
 
-use super::events::{Fetch, Fires, IssueRates, Link, MemoryRates, Piece, Wait, Work};
+use super::events::{Fetch, Fires, Gaps, IssueRates, Link, MemoryRates, Piece, Wait, Work};
 use super::fixed::sm_ghz;
-use super::load::{Load, WIDE_THREADS};
+use super::load::{Load, WARP_THREADS, WIDE_THREADS};
 use crate::chain::{
     Arm, BodyKind, Chain, Dependency, PreambleKind, Submission, Trigger, TriggerBy,
 };
@@ -10,6 +10,9 @@ use crate::chain::{
 /// Vectors of 16 bytes that a thread of a streaming body loads a step; in large blocks half of it.
 const STEP_VECTORS: u64 = 8;
 const VECTOR_BYTES: u64 = 16;
+/// Warps of a block on a scheduler up to which blocks of a node that are at work together share its
+/// turns evenly: stamps of blocks of 128 to 640 threads.
+const WIDE_WARPS: u32 = 5;
 
 /// The work of `chain` in `arm`, whose load is `load`.
 pub fn work(chain: &Chain, arm: Arm, load: &Load) -> Work {
@@ -42,13 +45,10 @@ pub fn work(chain: &Chain, arm: Arm, load: &Load) -> Work {
     let head_ns = |own_ns: f64| own_ns + latency_ns + code_ns;
     Work {
         sms: profile.device.sm_count,
-        slots: load.blocks_per_sm,
-        most_warps: most_warps(chain, load),
+        slots: slots(chain, load),
         grid_blocks: chain.shape.grid_blocks,
         cluster_blocks: chain.shape.cluster_blocks,
         cluster_sms: profile.device.cluster_sms.clone(),
-        // One warp leaves gaps, two do not.
-        hogs: load.block_warps(chain) > 1.0,
         run_ahead: match arm.submission() {
             Submission::Graph => profile.placement.run_ahead_nodes.value as u32,
             Submission::Stream => profile.placement.stream_run_ahead_nodes.value as u32,
@@ -85,6 +85,7 @@ pub fn work(chain: &Chain, arm: Arm, load: &Load) -> Work {
             false => 0.0,
         },
         issue: issue(chain, load),
+        gaps: gaps(load),
         memory: memory(chain, load),
     }
 }
@@ -95,17 +96,29 @@ fn late_head_ns(load: &Load, chain: &Chain) -> f64 {
     load.head_ns * (2.0 / load.block_warps(chain)).min(1.0)
 }
 
-/// Warps that an SM holds, in the measure of `issue`: those of its blocks, and room for part of a
-/// block where only threads are scarce.
-fn most_warps(chain: &Chain, load: &Load) -> u32 {
+/// Warps that an SM holds, counted as those of a block in `issue` are: where only threads are
+/// scarce there is room for part of a block.
+fn slots(chain: &Chain, load: &Load) -> u32 {
     let device = &load.profile.device;
-    let block = chain.shape.block_threads.div_ceil(32);
-    let all = device.sm_threads / 32;
-    let own = load.blocks_per_sm * block;
-    let most = if load.blocks_per_sm == all / block { all } else { own };
+    let block = chain.shape.block_threads.div_ceil(WARP_THREADS);
+    let all = device.sm_threads / WARP_THREADS;
+    let threads_bind = load.blocks_per_sm == all / block;
+    let warps = if threads_bind { all } else { load.blocks_per_sm * block };
     match block % device.sm_schedulers {
-        0 => most / device.sm_schedulers,
-        _ => most,
+        0 => warps / device.sm_schedulers,
+        _ => warps,
+    }
+}
+
+/// Gaps between the turns of a scheduler.
+fn gaps(load: &Load) -> Gaps {
+    let issue = &load.profile.issue;
+    Gaps {
+        exit_per_warp: issue.gap_exit_per_warp.value,
+        quick_chance: issue.gap_quick_chance.value,
+        lost_per_warp: issue.gap_lost_per_warp.value,
+        lost_ns: issue.gap_lost_ns.value,
+        entry_ns: issue.gap_entry_ns.value,
     }
 }
 
@@ -113,13 +126,15 @@ fn most_warps(chain: &Chain, load: &Load) -> u32 {
 fn issue(chain: &Chain, load: &Load) -> IssueRates {
     let (issue, ghz) = (&load.profile.issue, sm_ghz(load.profile));
     let schedulers = load.profile.device.sm_schedulers;
-    let warps = chain.shape.block_threads.div_ceil(32);
+    let warps = chain.shape.block_threads.div_ceil(WARP_THREADS);
+    let wide = warps > WIDE_WARPS * schedulers;
     let more = warps % schedulers;
     IssueRates {
         lone: ghz / issue.lone_warp_cycles.value,
         scheduler: ghz / issue.busy_warp_cycles.value,
         elder: issue.elder_ratio.value,
-        peer: if warps > 20 { 0.65 } else { 1.0 },
+        peer: if wide { issue.wide_peer_ratio.value } else { 1.0 },
+        peer_spread: if wide { issue.wide_peer_spread.value } else { 0.0 },
         schedulers: if more == 0 { 1 } else { schedulers },
         warps: warps / schedulers,
         more,

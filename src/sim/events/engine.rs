@@ -2,11 +2,12 @@
 
 use std::collections::VecDeque;
 
+use super::chance::evenly;
 use super::memory::{Memory, Reached};
 use super::node::{Block, Phase, Window};
-use super::phases::uniform;
 use super::queue::{Queue, What};
-use super::sm::{Job, Scheduler, Slots, Sm};
+use super::scheduler::{Job, Scheduler};
+use super::sm::{Slots, Sm};
 use super::work::{Fires, Link, Piece, Work};
 
 /// What a run came to.
@@ -34,7 +35,7 @@ pub fn run(work: &Work, nodes: u32, seed: u64, see: &mut dyn FnMut(u32, &[Block]
 #[derive(Debug)]
 pub(super) struct Dispatcher {
     pub(super) slots: Slots,
-    /// Slots of blocks that have exited, and when they can be used, in order of time.
+    /// SMs on which warps have exited, how many, and when their slots can be used, in order of time.
     pub(super) freed: VecDeque<(f64, u32, u32)>,
     /// Nodes to be placed, in order, and the next block of the first.
     pub(super) nodes: VecDeque<u32>,
@@ -64,7 +65,7 @@ pub(super) struct Engine<'a> {
 
 impl<'a> Engine<'a> {
     fn new(work: &'a Work, nodes: u32, seed: u64, see: &'a mut dyn FnMut(u32, &[Block])) -> Self {
-        let slots = Slots::new(work.sms, work.most_warps, work.issue.block_warps());
+        let slots = Slots::new(work.sms, work.slots, work.issue.block_warps());
         Engine {
             work,
             nodes,
@@ -142,10 +143,10 @@ impl<'a> Engine<'a> {
             if node > self.window.first() + self.work.run_ahead {
                 return;
             }
-            while let Some(&(at_ns, sm, units)) = self.dispatcher.freed.front()
+            while let Some(&(at_ns, sm, warps)) = self.dispatcher.freed.front()
                 && at_ns <= self.now_ns
             {
-                self.dispatcher.slots.give(sm, units);
+                self.dispatcher.slots.give(sm, warps);
                 self.dispatcher.freed.pop_front();
             }
             let Some(placed) = self.place_one(node) else {
@@ -193,7 +194,7 @@ impl<'a> Engine<'a> {
         (placed.sm, placed.place) = (sm, place);
         let scheduler = self.scheduler(sm, place, 0);
         match self.schedulers[scheduler as usize].hogged() {
-            true => self.sms[sm as usize].newcomers.push_back((node, block)),
+            true => self.sms[sm as usize].newcomers.push((node, block)),
             false => self.begin(node, block, false),
         }
     }
@@ -209,7 +210,7 @@ impl<'a> Engine<'a> {
     fn enter(&mut self, node: u32, block: u32, at_ns: f64) {
         let Block { sm, place, .. } = *self.block(node, block);
         let scheduler = self.scheduler(sm, place, 0);
-        match self.schedulers[scheduler as usize].served(&self.work.issue).is_some() {
+        match self.schedulers[scheduler as usize].served().is_some() {
             true => self.sms[sm as usize].entering.push((node, block, scheduler)),
             false => self.signal(node, block, at_ns),
         }
@@ -228,16 +229,15 @@ impl<'a> Engine<'a> {
             Piece::Fixed(ns) => ns,
             _ => 0.0,
         };
-        let entry_ns = entry_ns + if gap { GAP_NS } else { 0.0 };
-        self.queue.push(now_ns + entry_ns + fixed_ns, What::Approach { node, block });
+        let gap_ns = if gap { work.gaps.entry_ns } else { 0.0 };
+        self.queue.push(now_ns + entry_ns + gap_ns + fixed_ns, What::Approach { node, block });
         if let Some(fetch) = work.fetch {
             self.memory.begin(now_ns, sm, (node, block), fetch.bytes, None);
         }
         if work.fires == Fires::AtEntry {
-            let warps = f64::from(work.issue.warps.max(1));
-            let loses = gap && uniform(self.seed.rotate_left(7), node, block) < LOSES * (warps - 4.0);
-            match loses {
-                true => self.queue.push(now_ns + LOST_NS, What::Enter { node, block }),
+            let chance = if gap { work.gaps.lost_chance(work.issue.warps) } else { 0.0 };
+            match evenly(self.seed.rotate_left(7), node, block) < chance {
+                true => self.queue.push(now_ns + work.gaps.lost_ns, What::Enter { node, block }),
                 false => self.enter(node, block, now_ns + work.entry_trigger_ns),
             }
         }
@@ -250,11 +250,6 @@ impl<'a> Engine<'a> {
         }
     }
 }
-
-/// TODO.
-const LOSES: f64 = 0.02;
-const LOST_NS: f64 = 300.0;
-const GAP_NS: f64 = 150.0;
 
 /// Ranges of SMs that a cluster stays in.
 fn groups(sizes: &[u32]) -> impl Iterator<Item = std::ops::Range<u32>> {

@@ -43,8 +43,8 @@ pub struct Block {
     pub came: u32,
     /// Schedulers on which they went on to the body before the others, a bit each.
     pub begun: u32,
-    /// Parts whose warps have left.
-    pub left: u32,
+    /// Warps that have left before the block's end.
+    pub warps_left: u32,
     /// What it is doing.
     pub phase: Phase,
     /// Whether what its preamble fetches has come.
@@ -72,7 +72,7 @@ impl Default for Block {
             parts_late: 0,
             came: 0,
             begun: 0,
-            left: 0,
+            warps_left: 0,
             phase: Phase::Absent,
             fetched: false,
             signalled: false,

@@ -10,7 +10,6 @@ fn plain() -> Work {
         grid_blocks: 4,
         cluster_blocks: 1,
         cluster_sms: vec![2, 2],
-        hogs: false,
         run_ahead: 8,
         link: Link::Programmatic { launch_ns: 300.0, exit_launch_ns: 200.0 },
         wait: Wait::Grid(100.0),
@@ -35,9 +34,18 @@ fn plain() -> Work {
             lone: 1.0,
             scheduler: 1.0,
             elder: 0.5,
+            peer: 0.5,
+            peer_spread: 0.0,
             schedulers: 1,
             warps: 1,
             more: 0,
+        },
+        gaps: Gaps {
+            exit_per_warp: 0.0,
+            quick_chance: 1e-9,
+            lost_per_warp: 0.0,
+            lost_ns: 0.0,
+            entry_ns: 0.0,
         },
         memory: MemoryRates { block: 10.0, sm: 10.0, source: 40.0, beside_alu: 1.0, bend: 50.0 },
     }
@@ -86,25 +94,6 @@ fn waves_fire_with_the_last_one() {
 }
 
 #[test]
-fn blocks_on_one_sm_share_its_schedulers_and_the_elder_comes_first() {
-    // Two blocks on one SM, 300 multiply-adds each at one a ns: twice as long together.
-    let work = Work {
-        sms: 1,
-        grid_blocks: 2,
-        cluster_sms: vec![1],
-        preamble: Piece::Fixed(0.0),
-        body: Piece::Issue(300.0),
-        ..plain()
-    };
-    let mut ends = Vec::new();
-    run(&work, 1, 1, &mut |_, blocks| ends.extend(blocks.iter().map(|block| block.end_ns)));
-    let before_ns = 10.0 + 20.0;
-    // Turns are as 1 to 2 until the elder is done.
-    assert!((ends[0] - (before_ns + 450.0 + 30.0)).abs() < 1e-3, "{ends:?}");
-    assert!((ends[1] - (before_ns + 600.0 + 30.0)).abs() < 1e-3, "{ends:?}");
-}
-
-#[test]
 fn a_trigger_at_entry_waits_for_the_elder_block_on_a_full_scheduler() {
     let of = |warps, freed_ns| {
         let work = Work {
@@ -115,6 +104,7 @@ fn a_trigger_at_entry_waits_for_the_elder_block_on_a_full_scheduler() {
             body: Piece::Issue(1000.0),
             fires: Fires::AtEntry,
             freed_ns,
+            slots: 2 * warps,
             issue: IssueRates { warps, ..plain().issue },
             ..plain()
         };
@@ -127,6 +117,106 @@ fn a_trigger_at_entry_waits_for_the_elder_block_on_a_full_scheduler() {
     assert_eq!(of(1, 0.0)[..2], [5.0, 305.0 + 5.0]);
     assert_eq!(of(2, 0.0)[..2], [5.0, 30.0 + 2000.0]);
     assert_eq!(of(2, 70.0)[..2], [5.0, 30.0 + 2000.0 - 70.0]);
+}
+
+/// Two nodes of one block of `warps` warps a scheduler on one SM, triggers at entry: preambles of
+/// 500 and bodies of 1,000 multiply-adds a warp at one a ns, whoever is not served gets no turn.
+fn at_entry(warps: u32, gaps: Gaps) -> Vec<Block> {
+    let work = Work {
+        sms: 1,
+        slots: 2 * warps,
+        grid_blocks: 1,
+        cluster_sms: vec![1],
+        preamble: Piece::Issue(500.0),
+        body: Piece::Issue(1000.0),
+        fires: Fires::AtEntry,
+        issue: IssueRates { warps, elder: 1e-9, ..plain().issue },
+        gaps,
+        ..plain()
+    };
+    let mut seen = Vec::new();
+    run(&work, 2, 1, &mut |_, blocks| seen.push(blocks[0]));
+    seen
+}
+
+#[test]
+fn beside_a_preamble_a_block_does_not_begin_and_another_does_not_end() {
+    let gaps = Gaps { entry_ns: 50.0, ..plain().gaps };
+    // One warp leaves turns: the second node begins 300 ns after the first one's trigger.
+    assert_eq!(at_entry(1, gaps)[1].begin_ns, 305.0);
+    // Two leave none: it begins as the first one's preamble ends.
+    let [first, second] = at_entry(2, gaps)[..] else { panic!("two nodes") };
+    let preamble_ns = 10.0 + 2.0 * 500.0;
+    assert_eq!(second.begin_ns, preamble_ns);
+    // The first one's body is served before the second one's preamble, and its last instructions
+    // wait for the end of that.
+    let body_ns = preamble_ns + 20.0 + 2.0 * 1000.0;
+    assert!((second.arrive_ns - (body_ns + 1000.0)).abs() < 1e-3, "{second:?}");
+    assert!((first.end_ns - (second.arrive_ns + 30.0)).abs() < 1e-3, "{first:?}");
+    // All of its warps are quick.
+    let [quick, _] = at_entry(2, Gaps { quick_chance: 1e9, ..gaps })[..] else { panic!("two") };
+    assert!((quick.end_ns - (body_ns + 30.0)).abs() < 1e-3, "{quick:?}");
+}
+
+#[test]
+fn who_loses_the_gap_triggers_after_the_body_that_wins_it() {
+    let gaps = Gaps { entry_ns: 50.0, lost_ns: 40.0, ..plain().gaps };
+    let trigger_ns = |warps, lost_per_warp| {
+        let seen = at_entry(warps, Gaps { lost_per_warp, ..gaps });
+        seen[1].trigger_ns - seen[1].begin_ns
+    };
+    assert_eq!(trigger_ns(8, 0.0), 5.0);
+    // Four warps lose none. Eight do, and the body takes 8,000 ns from 20 ns after the gap on.
+    assert_eq!(trigger_ns(4, 1.0), 5.0);
+    assert!((trigger_ns(8, 1.0) - 8020.0).abs() < 1e-3, "{}", trigger_ns(8, 1.0));
+}
+
+#[test]
+fn blocks_of_one_node_share_as_they_are_told() {
+    let ends = |peer| {
+        let work = Work {
+            sms: 1,
+            grid_blocks: 2,
+            cluster_sms: vec![1],
+            preamble: Piece::Fixed(0.0),
+            body: Piece::Issue(300.0),
+            issue: IssueRates { peer, ..plain().issue },
+            ..plain()
+        };
+        let mut ends = Vec::new();
+        run(&work, 1, 1, &mut |_, blocks| ends.extend(blocks.iter().map(|block| block.end_ns)));
+        ends
+    };
+    // 300 multiply-adds each at one a ns, 30 ns before and 30 after.
+    for (peer, first, second) in [(1.0, 660.0, 660.0), (0.5, 510.0, 660.0), (0.25, 435.0, 660.0)] {
+        let ends = ends(peer);
+        assert!((ends[0] - first).abs() < 1e-3 && (ends[1] - second).abs() < 1e-3, "{ends:?}");
+    }
+}
+
+#[test]
+fn a_block_takes_the_slots_of_warps_that_are_gone() {
+    // Blocks of six warps on four schedulers. Beside two of them there is room for four warps more,
+    // or for none.
+    let begins_before_an_end = |slots| {
+        let work = Work {
+            sms: 1,
+            slots,
+            grid_blocks: 3,
+            cluster_sms: vec![1],
+            refill_ns: 0.0,
+            tail_ns: 0.0,
+            preamble: Piece::Fixed(0.0),
+            body: Piece::Issue(300.0),
+            issue: IssueRates { schedulers: 4, warps: 1, more: 2, ..plain().issue },
+            ..plain()
+        };
+        let mut seen = Vec::new();
+        run(&work, 1, 1, &mut |_, blocks| seen.extend_from_slice(blocks));
+        seen[2].begin_ns < seen[0].end_ns.min(seen[1].end_ns)
+    };
+    assert!(begins_before_an_end(16));
+    assert!(!begins_before_an_end(12));
 }
 
 #[test]
@@ -142,6 +232,7 @@ fn warps_that_do_not_divide_by_the_schedulers_follow_each_other_and_go_on_for_th
             wait: Wait::Nothing,
             preamble: Piece::Issue(100.0),
             body: Piece::Issue(200.0),
+            slots: 12,
             issue: IssueRates { schedulers: 4, warps: 1, more: 2, ..plain().issue },
             ..plain()
         };

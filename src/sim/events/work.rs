@@ -66,6 +66,9 @@ pub struct Fetch {
     pub reading_ns: f64,
 }
 
+/// Least turns of a block for one turn of the block of its node that is served before it.
+const LEAST_PEER: f64 = 0.2;
+
 /// How fast an SM issues, multiply-adds of a warp a ns.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct IssueRates {
@@ -75,8 +78,10 @@ pub struct IssueRates {
     pub scheduler: f64,
     /// Turns of a block for one turn of the block on its SM that is served before it.
     pub elder: f64,
-    /// The same of blocks of one node.
+    /// The same of blocks of one node that are at work together.
     pub peer: f64,
+    /// What that differs by from block to block, up to half of it either way.
+    pub peer_spread: f64,
     /// Schedulers of an SM that are told apart: one where a block's warps divide by them.
     pub schedulers: u32,
     /// Warps that a block has on each of them at least.
@@ -86,7 +91,13 @@ pub struct IssueRates {
 }
 
 impl IssueRates {
-    /// Warps of a block, of a scheduler where they do the same.
+    /// Turns of a block for one turn of the block of its node that is served before it, whose place
+    /// by chance is `rank`, 0 to 1.
+    pub fn peer(&self, rank: f64) -> f64 {
+        (self.peer + self.peer_spread * (rank - 0.5)).clamp(LEAST_PEER, 1.0)
+    }
+
+    /// Warps of a block; those of one scheduler where all do the same.
     pub fn block_warps(&self) -> u32 {
         self.warps * self.schedulers + self.more
     }
@@ -101,6 +112,33 @@ impl IssueRates {
         if self.warps > 0 { self.schedulers } else { self.more }
     }
 }
+
+/// What happens in the gap between two turns of a scheduler that leave no turn to others.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Gaps {
+    /// Chance that a block's last instructions win the gap against preambles, for each of its warps
+    /// on the scheduler.
+    pub exit_per_warp: f64,
+    /// Chance that some of a block's warps leave before the others.
+    pub quick_chance: f64,
+    /// Chance that a block that begins in the gap loses it before the trigger at its entry, for
+    /// each of its warps on the scheduler beyond four.
+    pub lost_per_warp: f64,
+    /// How much later such a block comes to its trigger, ns.
+    pub lost_ns: f64,
+    /// How much longer the way to its first work is for a block that begins in a gap, ns.
+    pub entry_ns: f64,
+}
+
+impl Gaps {
+    /// Chance of a block of `warps` warps on its scheduler to lose the gap in which it begins.
+    pub fn lost_chance(&self, warps: u32) -> f64 {
+        self.lost_per_warp * f64::from(warps.saturating_sub(FEW_WARPS))
+    }
+}
+
+/// Warps that a block of 512 threads has on each scheduler.
+const FEW_WARPS: u32 = 4;
 
 /// How fast streams are, bytes a ns.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -122,18 +160,14 @@ pub struct MemoryRates {
 pub struct Work {
     /// SMs.
     pub sms: u32,
-    /// Blocks of this shape that one SM holds.
+    /// Warps that one SM holds, counted as those of a block in `issue` are.
     pub slots: u32,
-    /// Warps that one SM holds, in the measure of a block's warps of `issue`.
-    pub most_warps: u32,
     /// Blocks of the grid.
     pub grid_blocks: u32,
     /// Blocks of a cluster.
     pub cluster_blocks: u32,
     /// SMs of each group that a cluster stays in.
     pub cluster_sms: Vec<u32>,
-    /// Whether warps before their sync keep others from their first instruction.
-    pub hogs: bool,
     /// Nodes that may be resident beside the oldest.
     pub run_ahead: u32,
     /// How the next node comes.
@@ -176,6 +210,8 @@ pub struct Work {
     pub spread_ratio: f64,
     /// The schedulers.
     pub issue: IssueRates,
+    /// Gaps between their turns.
+    pub gaps: Gaps,
     /// The memory.
     pub memory: MemoryRates,
 }

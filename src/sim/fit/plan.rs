@@ -115,9 +115,11 @@ fn work() -> Vec<Stage> {
             ],
             |row| row.native() && row.computes() && row.one_wave(),
         ),
-        stage("computing blocks that share an SM", &[("issue.elder_ratio", 0.001, 1.0)], |row| {
-            row.native() && row.computes() && row.blocks() > row.device.sm_count
-        }),
+        stage(
+            "computing blocks that share an SM",
+            &[("issue.elder_ratio", 0.001, 1.0), ("issue.wide_peer_ratio", 0.2, 1.0)],
+            |row| row.native() && row.computes() && row.blocks() > row.device.sm_count,
+        ),
         stage(
             "streams from HBM",
             &[
@@ -190,6 +192,9 @@ fn programmatic() -> Vec<Stage> {
             &[
                 ("placement.refill_ns", 0.0, 2000.0),
                 ("issue.freed_entry_ns", 0.0, 1000.0),
+                ("issue.gap_exit_per_warp", 0.0, 1.0),
+                ("issue.gap_quick_chance", 0.01, 1.0),
+                ("issue.gap_lost_per_warp", 0.0, 0.25),
                 ("issue.few_straggler_warps", 0.1, 16.0),
                 ("issue.straggler_warps", 0.1, 16.0),
                 ("issue.many_straggler_warps", 0.1, 16.0),
