@@ -250,6 +250,8 @@ pub struct BlockCosts {
     pub stream_early_ns: Constant,
     /// What one before the end saves a streaming body of more than 512 threads.
     pub narrow_gain_ns: Constant,
+    /// What one amid the body of one of at most 512 threads saves that reads from L2.
+    pub l2_split_gain_ns: Constant,
     /// What every thread of a block adds to that where the trigger divides a computing body.
     pub split_thread_ns: Constant,
     /// What a block barrier before the trigger adds to it.

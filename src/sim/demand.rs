@@ -273,6 +273,11 @@ fn trigger_code_ns(chain: &Chain, arm: Arm, load: &Load) -> f64 {
             barrier_ns - block.narrow_gain_ns.value
         }
         (true, Trigger::Segment { at, of })
+            if 0 < at && at < of && chain.body.kind == BodyKind::L2 =>
+        {
+            barrier_ns - block.l2_split_gain_ns.value
+        }
+        (true, Trigger::Segment { at, of })
             if 0 < at && at < of && chain.body.kind == BodyKind::Fma =>
         {
             let threads = f64::from(chain.shape.block_threads);

@@ -167,7 +167,11 @@ fn triggers() -> Vec<Stage> {
         ),
         paired(
             "loops of a streaming body with a trigger",
-            &[("block.stream_early_ns", 0.0, 600.0), ("block.narrow_gain_ns", 0.0, 600.0)],
+            &[
+                ("block.stream_early_ns", 0.0, 600.0),
+                ("block.narrow_gain_ns", 0.0, 600.0),
+                ("block.l2_split_gain_ns", 0.0, 600.0),
+            ],
             |row| !row.implicit() && row.streams(),
         ),
     ]
