@@ -37,7 +37,7 @@ impl Engine<'_> {
         for Reached { node, block, ended } in reached.drain(..) {
             match self.block(node, block).phase {
                 Phase::Body if !ended => self.signal(node, block, self.now_ns),
-                Phase::Body => self.tail(node, block),
+                Phase::Body => self.streamed_out(node, block),
                 _ => self.fetched(node, block),
             }
         }

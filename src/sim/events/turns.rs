@@ -50,7 +50,10 @@ impl Engine<'_> {
             match (job.early, ended) {
                 (true, _) => self.approached(scheduler, &job),
                 (false, false) => self.signal(job.node, job.block, now_ns),
-                (false, true) => self.worked(scheduler, &job),
+                (false, true) => {
+                    let Job { node, block, by, .. } = job;
+                    self.worked(scheduler, Part { node, block, by });
+                }
             }
         }
         self.done = done;
@@ -88,8 +91,7 @@ impl Engine<'_> {
 
     /// A part of a block has done its body's work. Beside preambles its last instructions have to
     /// wait, but for those of the warps that are quick.
-    fn worked(&mut self, scheduler: u32, job: &Job) {
-        let part = Part { node: job.node, block: job.block, by: job.by };
+    fn worked(&mut self, scheduler: u32, part: Part) {
         if !self.schedulers[scheduler as usize].starves() {
             return self.part_done(&part);
         }
@@ -102,6 +104,15 @@ impl Engine<'_> {
         let warps = f64::from(self.work.issue.part_warps(part.by));
         self.give_warps(&part, (quick * warps + round) as u32);
         self.schedulers[scheduler as usize].leaving.push(part);
+    }
+
+    /// A block's stream has come. Beside preambles its last instructions have to wait as well.
+    pub(super) fn streamed_out(&mut self, node: u32, block: u32) {
+        let state = self.block(node, block);
+        state.parts_late = 1;
+        let (sm, place) = (state.sm, state.place);
+        let scheduler = self.scheduler(sm, place, 0);
+        self.worked(scheduler, Part { node, block, by: 0 });
     }
 
     /// Which part of the warps of a part of a block leaves at once; more than one: all of them.
