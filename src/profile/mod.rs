@@ -284,6 +284,9 @@ pub struct Placement {
     pub stream_drain_ns: Constant,
     /// That growth, a part of the body's time.
     pub stream_drain_ratio: Constant,
+    /// Part of their bytes by which blocks that read as much are served sooner or later, up to half of
+    /// it either way.
+    pub stream_bytes_spread: Constant,
     /// Nodes of a graph that may be resident ahead of the one whose body runs.
     pub run_ahead_nodes: Constant,
     /// The same for stream launches.

@@ -100,6 +100,7 @@ impl Profile {
             ("noise.memory_ratio", &self.noise.memory_ratio),
             ("memory.beside_alu_ratio", &self.memory.beside_alu_ratio),
             ("issue.elder_ratio", &self.issue.elder_ratio),
+            ("placement.stream_bytes_spread", &self.placement.stream_bytes_spread),
             ("issue.wide_peer_ratio", &self.issue.wide_peer_ratio),
             ("issue.gap_exit_per_warp", &self.issue.gap_exit_per_warp),
             ("issue.gap_quick_chance", &self.issue.gap_quick_chance),

@@ -76,6 +76,7 @@ pub fn work(chain: &Chain, arm: Arm, load: &Load) -> Work {
             true => profile.placement.stream_first_ns.value,
             false => 0.0,
         },
+        bytes_spread: profile.placement.stream_bytes_spread.value,
         spread_ns: match chain.body.kind {
             BodyKind::Hbm | BodyKind::L2 => profile.placement.stream_drain_ns.value,
             _ => profile.placement.drain_ns.value,

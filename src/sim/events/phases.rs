@@ -183,6 +183,9 @@ impl Engine<'_> {
     /// The first byte of a block's stream has come.
     fn stream(&mut self, node: u32, block: u32) {
         let Piece::Stream(bytes) = self.work.body else { return };
+        // Memory serves some SMs sooner than others: as if their blocks read less.
+        let apart = by_chance(self.seed.rotate_left(41), node, block) - 0.5;
+        let bytes = bytes * (1.0 + self.work.bytes_spread * apart);
         let mark = self.mark(bytes);
         let state = self.block(node, block);
         state.phase = Phase::Body;

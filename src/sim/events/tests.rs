@@ -28,6 +28,7 @@ fn plain() -> Work {
         body: Piece::Fixed(1000.0),
         tail_ns: 30.0,
         first_spread_ns: 0.0,
+        bytes_spread: 0.0,
         spread_ns: 0.0,
         spread_ratio: 0.0,
         issue: IssueRates {

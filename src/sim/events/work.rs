@@ -204,6 +204,9 @@ pub struct Work {
     pub tail_ns: f64,
     /// Streams that begin together get their first bytes up to this much apart, ns.
     pub first_spread_ns: f64,
+    /// Part of its bytes by which streams of blocks that read as much are served sooner or later, up to
+    /// half of it either way; less than two.
+    pub bytes_spread: f64,
     /// Blocks that do the same end up to this much apart, ns.
     pub spread_ns: f64,
     /// What that grows by, a part of the body's time.

@@ -212,6 +212,7 @@ fn programmatic() -> Vec<Stage> {
                 ("placement.stream_first_ns", 0.0, 4000.0),
                 ("placement.stream_drain_ns", 0.0, 4000.0),
                 ("placement.stream_drain_ratio", 0.0, 0.5),
+                ("placement.stream_bytes_spread", 0.0, 1.0),
             ],
             |row| row.subject() && row.streams(),
         ),
