@@ -17,7 +17,7 @@ use pdl_lab::plot::validation;
 use pdl_lab::profile::{self, BUILT_IN, Profile};
 use pdl_lab::record::write_atomically;
 use pdl_lab::sim::validation::{
-    Compared, Sweep, compare, own_command, report, same_device, section,
+    Again, Compared, Sweep, compare, own_command, report, same_device, section,
 };
 
 /// Hold both models against measured sweeps.
@@ -41,6 +41,9 @@ struct Options {
     /// What the file of --pack should say beside the run.
     #[arg(long, requires = "pack", default_value = "")]
     note: String,
+    /// A sweep of DATA that was measured a second time: the table says how far it is off.
+    #[arg(long, value_name = "DATA")]
+    again: Vec<PathBuf>,
     /// Run directories, or files of --pack.
     #[arg(required = true)]
     data: Vec<PathBuf>,
@@ -70,6 +73,8 @@ fn run(options: &Options) -> Result<()> {
         None => BUILT_IN.clone(),
     };
     sweeps.iter().try_for_each(|sweep| same_device(&profile, sweep))?;
+    let again = options.again.iter().map(|path| Again::find(&sweeps, &Sweep::read(path)?));
+    let again: Vec<Again> = again.collect::<Result<_>>()?;
     let compared: Vec<Vec<Compared>> =
         sweeps.iter().map(|sweep| compare(&profile, &sweep.rows)).collect();
     let all: Vec<Compared> = compared.iter().flatten().cloned().collect();
@@ -80,11 +85,14 @@ fn run(options: &Options) -> Result<()> {
         let chart = options.svg.as_deref().and_then(Path::file_name).and_then(|name| name.to_str());
         let parts: Vec<(&Sweep, &[Compared])> =
             sweeps.iter().zip(&compared).map(|(sweep, rows)| (sweep, rows.as_slice())).collect();
-        write(path, &report(&profile, &own_command("validate"), chart, &parts))?;
+        write(path, &report(&profile, &own_command("validate"), chart, &parts, &again))?;
     }
     match (options.rows, options.table.is_some() || options.svg.is_some()) {
         (true, _) => print_rows(&all),
-        (false, false) => print!("{}", section(&all)),
+        (false, false) => {
+            print!("{}", section(&all));
+            again.iter().for_each(|again| print!("{}", again.section()));
+        }
         (false, true) => {}
     }
     Ok(())

@@ -1,5 +1,6 @@
 //! Both models held against measured sweeps of a GPU: the error at every point.
 
+mod again;
 mod command;
 mod file;
 mod regret;
@@ -8,6 +9,7 @@ mod table;
 #[cfg(test)]
 mod tests;
 
+pub use again::Again;
 pub use command::own_command;
 pub use regret::{Regret, regret, regrets};
 pub use sweep::{Measured, Provenance, Sweep};

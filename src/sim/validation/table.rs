@@ -2,18 +2,20 @@
 
 use std::collections::BTreeMap;
 
-use super::{Compared, Sweep, best_triggers, errors, regret, signs};
+use super::{Again, Compared, Sweep, best_triggers, errors, regret, signs};
 use crate::profile::{Model, Profile};
 
 const MODELS: [Model; 2] = [Model::Closed, Model::Events];
 
-/// The table of every sweep with its rows, under what it was made of and how. `command` is the
+/// The table of every sweep with its rows, under what it was made of and how, and what second
+/// measurements come to. `command` is the
 /// command that makes it, `chart` the file of the chart beside it.
 pub fn report(
     profile: &Profile,
     command: &str,
     chart: Option<&str>,
     sweeps: &[(&Sweep, &[Compared])],
+    again: &[Again],
 ) -> String {
     let device = sweeps.first().map_or("", |(sweep, _)| sweep.provenance.device.as_str());
     let mut text = format!(
@@ -48,6 +50,7 @@ pub fn report(
         );
         text += &section(rows);
     }
+    again.iter().for_each(|again| text += &again.section());
     text
 }
 
@@ -115,6 +118,6 @@ fn parts(rows: &[Compared]) -> BTreeMap<String, Vec<&Compared>> {
     parts
 }
 
-fn percent(part: f64) -> String {
+pub(super) fn percent(part: f64) -> String {
     format!("{:.1} %", 100.0 * part)
 }

@@ -192,7 +192,7 @@ fn both_models_are_given_every_row_in_order() {
         assert_eq!(row.chain.body.target, Target::Ns(0.0));
     }
     // The table has a line for each part that the rows have.
-    let text = report(&BUILT_IN, "validate one.csv", Some("one.svg"), &[(&sweep, &rows)]);
+    let text = report(&BUILT_IN, "validate one.csv", Some("one.svg"), &[(&sweep, &rows)], &[]);
     for wanted in
         ["## one", "    validate one.csv", "](one.svg)", "| all | events |", "Regret over 1"]
     {
@@ -229,4 +229,33 @@ fn the_committed_sweeps_are_of_the_built_in_device() {
         }
     }
     assert!(rows > 8000, "{rows}");
+}
+
+#[test]
+fn a_second_measurement_stands_where_a_model_does() {
+    let provenance = sweep_of(vec![]).provenance;
+    let first = sweep_of(group().into_iter().map(|row| row.row).collect());
+    // Measured again, the trigger that helped most is worse than the baseline.
+    let mut second = Sweep { name: "again".to_owned(), ..first.clone() };
+    second.rows[2].period_ns = 1010.0;
+    let found = Again::find(std::slice::from_ref(&first), &second).unwrap();
+    assert_eq!((found.first.as_str(), found.second.as_str()), ("first", "again"));
+    assert_eq!(found.uuid, provenance.uuid);
+    assert_eq!(signs(&found.rows, Model::Events), (2, 1));
+    assert_eq!(best_triggers(&found.rows, Model::Events), (1, 0));
+    let text = found.section();
+    assert!(text.contains("1 of 2 have the right sign"), "{text}");
+    // Another shape, and a row that is not there: another sweep.
+    let mut other = second.clone();
+    other.rows[0].chain.shape.grid_blocks += 1;
+    second.rows.remove(1);
+    for sweep in [other, second] {
+        let error = Again::find(std::slice::from_ref(&first), &sweep).unwrap_err().to_string();
+        assert!(error.contains("take again as a second measurement"), "{error}");
+    }
+}
+
+fn sweep_of(rows: Vec<Measured>) -> Sweep {
+    let sweep = Sweep::of_run("first", &run()).unwrap();
+    Sweep { rows, ..sweep }
 }
