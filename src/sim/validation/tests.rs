@@ -215,7 +215,7 @@ fn work_that_is_spread_comes_back_in_order() {
 fn the_committed_sweeps_are_of_the_built_in_device() {
     let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
     let mut rows = 0;
-    for place in ["plots/fit-h200", "plots/validation-h200"] {
+    for place in ["plots/fit-h200", "plots/validation-h200", "plots/validation-again-h200"] {
         let mut paths: Vec<_> =
             std::fs::read_dir(root.join(place)).unwrap().map(|e| e.unwrap().path()).collect();
         paths.sort();
