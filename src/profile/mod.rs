@@ -329,9 +329,9 @@ pub struct Issue {
     /// first warp waits for: the last elder warp but one lets it through.
     pub freed_entry_ns: Constant,
     /// Warps that still share a scheduler when the slowest first warp of a node comes to the trigger
-    /// in its body: blocks of up to four warps a scheduler.
+    /// in its body: blocks of up to five warps a scheduler.
     pub few_straggler_warps: Constant,
-    /// The same where a block has more than four and fewer than eight.
+    /// The same where a block has more than five and fewer than eight.
     pub straggler_warps: Constant,
     /// The same where it has eight.
     pub many_straggler_warps: Constant,

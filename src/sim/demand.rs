@@ -233,7 +233,7 @@ fn part(chain: &Chain, load: &Load, position: f64) -> f64 {
         // scheduler nearly to itself: the others are done.
         let (issue, warps) = (&load.profile.issue, load.block_warps(chain));
         let last_warps = match warps {
-            ..=4.0 => &issue.few_straggler_warps,
+            ..=5.0 => &issue.few_straggler_warps,
             ..8.0 => &issue.straggler_warps,
             _ => &issue.many_straggler_warps,
         };
