@@ -514,7 +514,15 @@ impl Default for Shape {
     }
 }
 
+/// Threads of a warp.
+pub const WARP_THREADS: u32 = 32;
+
 impl Shape {
+    /// Warps of a block.
+    pub fn warps(&self) -> u32 {
+        self.block_threads.div_ceil(WARP_THREADS)
+    }
+
     /// Checks what no GPU could launch.
     ///
     /// # Errors

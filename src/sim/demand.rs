@@ -2,17 +2,17 @@
 
 use super::events::{Fetch, Fires, Gaps, IssueRates, Link, MemoryRates, Piece, Wait, Work};
 use super::fixed::sm_ghz;
-use super::load::{Load, WARP_THREADS, WIDE_THREADS};
+use super::load::{Load, WIDE_THREADS};
 use crate::chain::{
-    Arm, BodyKind, Chain, Dependency, PreambleKind, Submission, Trigger, TriggerBy,
+    Arm, BodyKind, Chain, Dependency, PreambleKind, Submission, Trigger, TriggerBy, WARP_THREADS,
 };
 
 /// Vectors of 16 bytes that a thread of a streaming body loads a step; in large blocks half of it.
 const STEP_VECTORS: u64 = 8;
 const VECTOR_BYTES: u64 = 16;
-/// Warps of a block on a scheduler up to which blocks of a node that are at work together share its
-/// turns evenly: stamps of blocks of 128 to 640 threads.
-const WIDE_WARPS: u32 = 5;
+/// Warps of a block on a scheduler, at most, that share its turns evenly to their end, and with the
+/// blocks of their node that are at work with them: stamps of blocks of 128 to 640 threads.
+const EVEN_WARPS: f64 = 5.0;
 
 /// The work of `chain` in `arm`, whose load is `load`.
 pub fn work(chain: &Chain, arm: Arm, load: &Load) -> Work {
@@ -101,7 +101,7 @@ fn late_head_ns(load: &Load, chain: &Chain) -> f64 {
 /// scarce there is room for part of a block.
 fn slots(chain: &Chain, load: &Load) -> u32 {
     let device = &load.profile.device;
-    let block = chain.shape.block_threads.div_ceil(WARP_THREADS);
+    let block = chain.shape.warps();
     let all = device.sm_threads / WARP_THREADS;
     let threads_bind = load.blocks_per_sm == all / block;
     let warps = if threads_bind { all } else { load.blocks_per_sm * block };
@@ -127,8 +127,8 @@ fn gaps(load: &Load) -> Gaps {
 fn issue(chain: &Chain, load: &Load) -> IssueRates {
     let (issue, ghz) = (&load.profile.issue, sm_ghz(load.profile));
     let schedulers = load.profile.device.sm_schedulers;
-    let warps = chain.shape.block_threads.div_ceil(WARP_THREADS);
-    let wide = warps > WIDE_WARPS * schedulers;
+    let warps = chain.shape.warps();
+    let wide = load.block_warps(chain) > EVEN_WARPS;
     let more = warps % schedulers;
     IssueRates {
         lone: ghz / issue.lone_warp_cycles.value,
@@ -233,7 +233,7 @@ fn part(chain: &Chain, load: &Load, position: f64) -> f64 {
         // scheduler nearly to itself: the others are done.
         let (issue, warps) = (&load.profile.issue, load.block_warps(chain));
         let last_warps = match warps {
-            ..=5.0 => &issue.few_straggler_warps,
+            ..=EVEN_WARPS => &issue.few_straggler_warps,
             ..8.0 => &issue.straggler_warps,
             _ => &issue.many_straggler_warps,
         };

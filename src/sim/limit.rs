@@ -13,7 +13,7 @@
 //! No drain, contention or placement is in it: they are what a period may lose, not what it must.
 
 use super::hop::Hop;
-use super::load::{Load, WARP_THREADS};
+use super::load::Load;
 use crate::chain::{Arm, BodyKind, Chain, Dependency, L2, Mode, PreambleKind};
 use crate::oracle;
 use crate::profile::Profile;
@@ -140,7 +140,7 @@ fn issue_ns(load: &Load, chain: &Chain, body_ns: f64, preamble_ns: f64) -> Optio
     }
     let profile = load.profile;
     let device = &profile.device;
-    let warps = f64::from(chain.shape.block_threads.div_ceil(WARP_THREADS));
+    let warps = f64::from(chain.shape.warps());
     let schedulers = f64::from(device.sm_schedulers);
     let evenly = f64::from(chain.shape.grid_blocks) * warps / f64::from(device.sm_count);
     // Alone, a wave's fullest SM sets the pace.

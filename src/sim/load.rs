@@ -3,13 +3,10 @@
 use super::covered;
 use super::fixed::{self, sm_ghz, stream_bytes};
 use super::hop::Hop;
-use crate::chain::{Arm, BodyKind, Chain, Dependency, PreambleKind, Submission};
+use crate::chain::{Arm, BodyKind, Chain, Dependency, PreambleKind, Submission, WARP_THREADS};
 use crate::error::{Error, Result};
 use crate::oracle;
 use crate::profile::{Constant, Profile};
-
-/// Threads of a warp.
-pub const WARP_THREADS: u32 = 32;
 
 /// Most threads of a block whose registers hold a streaming body's eight loads a step; larger blocks
 /// load half of that.
@@ -111,7 +108,7 @@ fn occupancy(profile: &Profile, chain: &Chain) -> Result<u32> {
         )
         .remedy("lower --shared-kib, or prefetch less"));
     }
-    let threads = shape.block_threads.div_ceil(WARP_THREADS) * WARP_THREADS;
+    let threads = shape.warps() * WARP_THREADS;
     let by_shared =
         profile.device.sm_shared_bytes / (shared as u32 + profile.device.reserved_shared_bytes);
     Ok((profile.device.sm_threads / threads)
@@ -235,7 +232,7 @@ impl<'a> Load<'a> {
 
     /// Warps of a block on one of its SM's schedulers, at least one.
     pub fn block_warps(&self, chain: &Chain) -> f64 {
-        let warps = f64::from(chain.shape.block_threads.div_ceil(WARP_THREADS));
+        let warps = f64::from(chain.shape.warps());
         (warps / f64::from(self.profile.device.sm_schedulers)).max(1.0)
     }
 
@@ -279,7 +276,7 @@ impl Issue {
     fn of(profile: &Profile, chain: &Chain, resident: u32) -> Issue {
         let sm_blocks = resident.div_ceil(profile.device.sm_count);
         let ns = |blocks: u32| {
-            let warps = blocks * chain.shape.block_threads.div_ceil(WARP_THREADS);
+            let warps = blocks * chain.shape.warps();
             let cycles = match warps.div_ceil(profile.device.sm_schedulers) {
                 0 | 1 => profile.issue.lone_warp_cycles.value,
                 warps => f64::from(warps),

@@ -31,12 +31,23 @@ pub fn run(work: &Work, nodes: u32, seed: u64, see: &mut dyn FnMut(u32, &[Block]
     Outcome { end_ns, events, nodes_held: window.buffers() }
 }
 
+/// Slots of warps that have left.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Freed {
+    /// When they can be used, ns.
+    pub(super) at_ns: f64,
+    /// SM.
+    pub(super) sm: u32,
+    /// How many.
+    pub(super) warps: u32,
+}
+
 /// What the dispatcher knows.
 #[derive(Debug)]
 pub(super) struct Dispatcher {
     pub(super) slots: Slots,
-    /// SMs on which warps have exited, how many, and when their slots can be used, in order of time.
-    pub(super) freed: VecDeque<(f64, u32, u32)>,
+    /// Slots of warps that have left, in order of time.
+    pub(super) freed: VecDeque<Freed>,
     /// Nodes to be placed, in order, and the next block of the first.
     pub(super) nodes: VecDeque<u32>,
     pub(super) block: u32,
@@ -143,15 +154,15 @@ impl<'a> Engine<'a> {
             if node > self.window.first() + self.work.run_ahead {
                 return;
             }
-            while let Some(&(at_ns, sm, warps)) = self.dispatcher.freed.front()
+            while let Some(&Freed { at_ns, sm, warps }) = self.dispatcher.freed.front()
                 && at_ns <= self.now_ns
             {
                 self.dispatcher.slots.give(sm, warps);
                 self.dispatcher.freed.pop_front();
             }
             let Some(placed) = self.place_one(node) else {
-                if let Some(&(at_ns, _, _)) = self.dispatcher.freed.front() {
-                    self.wake(at_ns - self.now_ns);
+                if let Some(next) = self.dispatcher.freed.front() {
+                    self.wake(next.at_ns - self.now_ns);
                 }
                 return;
             };

@@ -1,7 +1,7 @@
 //! A block from its preamble to its exit, and what its node makes of it.
 
 use super::chance::by_chance;
-use super::engine::Engine;
+use super::engine::{Engine, Freed};
 use super::memory::Reached;
 use super::node::{Node, Phase};
 use super::queue::What;
@@ -244,8 +244,8 @@ impl Engine<'_> {
         let in_ns = in_ns + self.work.refill_ns;
         let at_ns = self.now_ns + in_ns;
         let freed = &mut self.dispatcher.freed;
-        let at = freed.partition_point(|&(other_ns, _, _)| other_ns <= at_ns);
-        freed.insert(at, (at_ns, sm, warps));
+        let at = freed.partition_point(|other| other.at_ns <= at_ns);
+        freed.insert(at, Freed { at_ns, sm, warps });
         self.wake(in_ns);
     }
 

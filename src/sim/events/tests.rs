@@ -52,6 +52,25 @@ fn plain() -> Work {
     }
 }
 
+/// Blocks of one node or two on one SM, without preambles.
+fn alone(grid_blocks: u32, body: f64) -> Work {
+    Work {
+        sms: 1,
+        grid_blocks,
+        cluster_sms: vec![1],
+        preamble: Piece::Fixed(0.0),
+        body: Piece::Issue(body),
+        ..plain()
+    }
+}
+
+/// The blocks of the first `nodes` nodes, in order.
+fn blocks(work: &Work, nodes: u32) -> Vec<Block> {
+    let mut seen = Vec::new();
+    run(work, nodes, 1, &mut |_, blocks| seen.extend_from_slice(blocks));
+    seen
+}
+
 /// Time between the ends of the third and the second node, ns.
 fn period_ns(work: &Work) -> f64 {
     run(work, 3, 1, &mut |_, _| {}).end_ns - run(work, 2, 1, &mut |_, _| {}).end_ns
@@ -98,20 +117,13 @@ fn waves_fire_with_the_last_one() {
 fn a_trigger_at_entry_waits_for_the_elder_block_on_a_full_scheduler() {
     let of = |warps, freed_ns| {
         let work = Work {
-            sms: 1,
-            grid_blocks: 1,
-            cluster_sms: vec![1],
-            preamble: Piece::Fixed(0.0),
-            body: Piece::Issue(1000.0),
             fires: Fires::AtEntry,
             freed_ns,
             slots: 2 * warps,
             issue: IssueRates { warps, ..plain().issue },
-            ..plain()
+            ..alone(1, 1000.0)
         };
-        let mut triggers = Vec::new();
-        run(&work, 3, 1, &mut |_, blocks| triggers.push(blocks[0].trigger_ns));
-        triggers
+        blocks(&work, 3).iter().map(|block| block.trigger_ns).collect::<Vec<_>>()
     };
     // The second node begins 300 ns after the first one's trigger, amid the first one's body, which
     // takes 1,000 ns a warp and begins after 30. One warp leaves turns, two leave none.
@@ -124,20 +136,14 @@ fn a_trigger_at_entry_waits_for_the_elder_block_on_a_full_scheduler() {
 /// 500 and bodies of 1,000 multiply-adds a warp at one a ns, whoever is not served gets no turn.
 fn at_entry(warps: u32, gaps: Gaps) -> Vec<Block> {
     let work = Work {
-        sms: 1,
         slots: 2 * warps,
-        grid_blocks: 1,
-        cluster_sms: vec![1],
         preamble: Piece::Issue(500.0),
-        body: Piece::Issue(1000.0),
         fires: Fires::AtEntry,
         issue: IssueRates { warps, elder: 1e-9, ..plain().issue },
         gaps,
-        ..plain()
+        ..alone(1, 1000.0)
     };
-    let mut seen = Vec::new();
-    run(&work, 2, 1, &mut |_, blocks| seen.push(blocks[0]));
-    seen
+    blocks(&work, 2)
 }
 
 #[test]
@@ -175,18 +181,8 @@ fn who_loses_the_gap_triggers_after_the_body_that_wins_it() {
 #[test]
 fn blocks_of_one_node_share_as_they_are_told() {
     let ends = |peer| {
-        let work = Work {
-            sms: 1,
-            grid_blocks: 2,
-            cluster_sms: vec![1],
-            preamble: Piece::Fixed(0.0),
-            body: Piece::Issue(300.0),
-            issue: IssueRates { peer, ..plain().issue },
-            ..plain()
-        };
-        let mut ends = Vec::new();
-        run(&work, 1, 1, &mut |_, blocks| ends.extend(blocks.iter().map(|block| block.end_ns)));
-        ends
+        let work = Work { issue: IssueRates { peer, ..plain().issue }, ..alone(2, 300.0) };
+        blocks(&work, 1).iter().map(|block| block.end_ns).collect::<Vec<_>>()
     };
     // 300 multiply-adds each at one a ns, 30 ns before and 30 after.
     for (peer, first, second) in [(1.0, 660.0, 660.0), (0.5, 510.0, 660.0), (0.25, 435.0, 660.0)] {
@@ -201,19 +197,13 @@ fn a_block_takes_the_slots_of_warps_that_are_gone() {
     // or for none.
     let begins_before_an_end = |slots| {
         let work = Work {
-            sms: 1,
             slots,
-            grid_blocks: 3,
-            cluster_sms: vec![1],
             refill_ns: 0.0,
             tail_ns: 0.0,
-            preamble: Piece::Fixed(0.0),
-            body: Piece::Issue(300.0),
             issue: IssueRates { schedulers: 4, warps: 1, more: 2, ..plain().issue },
-            ..plain()
+            ..alone(3, 300.0)
         };
-        let mut seen = Vec::new();
-        run(&work, 1, 1, &mut |_, blocks| seen.extend_from_slice(blocks));
+        let seen = blocks(&work, 1);
         seen[2].begin_ns < seen[0].end_ns.min(seen[1].end_ns)
     };
     assert!(begins_before_an_end(16));
@@ -226,16 +216,12 @@ fn warps_that_do_not_divide_by_the_schedulers_follow_each_other_and_go_on_for_th
     // three on each. 100 and 200 multiply-adds a warp at one a ns.
     let end_ns = |blocks| {
         let work = Work {
-            sms: 1,
-            grid_blocks: blocks,
-            cluster_sms: vec![1],
             link: Link::Full(500.0),
             wait: Wait::Nothing,
             preamble: Piece::Issue(100.0),
-            body: Piece::Issue(200.0),
             slots: 12,
             issue: IssueRates { schedulers: 4, warps: 1, more: 2, ..plain().issue },
-            ..plain()
+            ..alone(blocks, 200.0)
         };
         run(&work, 1, 1, &mut |_, _| {}).end_ns
     };

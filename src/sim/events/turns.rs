@@ -99,8 +99,7 @@ impl Engine<'_> {
         if quick >= 1.0 {
             return self.part_done(&part);
         }
-        let place = part.block * self.work.issue.schedulers + part.by;
-        let round = evenly(self.seed.rotate_left(29), part.node, place);
+        let round = self.drawn(29, &part);
         let warps = f64::from(self.work.issue.part_warps(part.by));
         self.give_warps(&part, (quick * warps + round) as u32);
         self.schedulers[scheduler as usize].leaving.push(part);
@@ -117,10 +116,14 @@ impl Engine<'_> {
 
     /// Which part of the warps of a part of a block leaves at once; more than one: all of them.
     fn quick(&self, part: &Part) -> f64 {
-        let gaps = &self.work.gaps;
+        let drawn = self.drawn(23, part);
+        (QUICKEST * (1.0 - drawn / self.work.gaps.quick_chance)).max(0.0)
+    }
+
+    /// A number from 0 to 1 for a part of a block; another for another `draw`.
+    fn drawn(&self, draw: u32, part: &Part) -> f64 {
         let place = part.block * self.work.issue.schedulers + part.by;
-        let drawn = evenly(self.seed.rotate_left(23), part.node, place);
-        (QUICKEST * (1.0 - drawn / gaps.quick_chance)).max(0.0)
+        evenly(self.seed.rotate_left(draw), part.node, place)
     }
 
     /// The last instructions of a part of a block; those of its last part end it.
